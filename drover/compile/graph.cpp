@@ -1,0 +1,469 @@
+#include "drover/compile/graph.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cassert>
+#include <cmath>
+
+#include "drover/core/error.hpp"
+
+namespace drover {
+
+namespace {
+
+[[noreturn]] void fail(const std::string& message) {
+  throw Error(ErrorKind::bad_data, message);
+}
+
+std::string scope_name(const Model& model, std::span<const VariableId> scope) {
+  std::string text;
+  for (std::size_t k = 0; k < scope.size() && k < 8; ++k)
+    text += (k > 0 ? ", " : "") + model.variable_name(scope[k]);
+  if (scope.size() > 8) text += ", ...";
+  return "(" + text + ")";
+}
+
+// Holds the state of one compilation; each add_ function puts one factor of the model into the graph.
+class Compiler {
+ public:
+  Compiler(const Model& model, const Evidence& evidence) : model_(model) {
+    check_variables();
+    clamp(evidence);
+    number_free_variables();
+  }
+
+  Graph run() {
+    graph_.log_constant = model_.log_constant;
+    if (std::isnan(model_.log_constant) || std::isinf(model_.log_constant))
+      fail("the model's constant is not a finite number");
+    add_unaries();
+    add_pairs(model_.spin_pairs, "spin pair",
+              [this](VariableId i, VariableId j, double coupling) { add_spin_pair(i, j, coupling); });
+    add_pairs(model_.potts_pairs, "Potts pair",
+              [this](VariableId i, VariableId j, double coupling) { add_potts_pair(i, j, coupling); });
+    for (const DenseLayer& layer : model_.dense_layers) add_dense_layer(layer);
+    for (std::size_t f = 0; f < model_.tables.size(); ++f)
+      add_table(model_.tables.scope(f), model_.tables.values(f));
+    check_support();
+    return std::move(graph_);
+  }
+
+ private:
+  void check_variables() {
+    for (std::size_t v = 0; v < model_.variable_count(); ++v) {
+      const std::uint32_t cardinality = model_.cardinalities[v];
+      if (cardinality == 0 || cardinality > max_cardinality)
+        fail(fmt::format("variable {} has {} states; expected 1 to {}",
+                         model_.variable_name(static_cast<VariableId>(v)), cardinality, max_cardinality));
+    }
+  }
+
+  void clamp(const Evidence& evidence) {
+    graph_.clamped_value.assign(model_.variable_count(), 0);
+    clamped_.assign(model_.variable_count(), false);
+    for (std::size_t v = 0; v < model_.variable_count(); ++v) clamped_[v] = model_.cardinalities[v] == 1;
+    std::vector<bool> observed(model_.variable_count(), false);
+    for (std::size_t e = 0; e < evidence.size(); ++e) {
+      const VariableId v = evidence.variables[e];
+      const Value value = evidence.values[e];
+      if (v >= model_.variable_count())
+        fail(fmt::format("evidence names variable {}, but the model has {} variables", v,
+                         model_.variable_count()));
+      if (value >= model_.cardinalities[v])
+        fail(fmt::format("evidence gives variable {} the value {}, but its values are 0 to {}",
+                         model_.variable_name(v), value, model_.cardinalities[v] - 1));
+      if (observed[v] && graph_.clamped_value[v] != value)
+        fail(fmt::format("contradictory evidence: variable {} is observed as {} and as {}",
+                         model_.variable_name(v), model_.state_name(v, graph_.clamped_value[v]),
+                         model_.state_name(v, value)));
+      observed[v] = true;
+      clamped_[v] = true;
+      graph_.clamped_value[v] = value;
+    }
+  }
+
+  void number_free_variables() {
+    graph_.variable_names = model_.variable_names;
+    graph_.free_variable.assign(model_.variable_count(), no_variable);
+    graph_.unary_offsets.push_back(0);
+    for (std::size_t v = 0; v < model_.variable_count(); ++v) {
+      if (clamped_[v]) continue;
+      graph_.free_variable[v] = static_cast<VariableId>(graph_.model_variable.size());
+      graph_.model_variable.push_back(static_cast<VariableId>(v));
+      graph_.cardinalities.push_back(model_.cardinalities[v]);
+      graph_.unary_offsets.push_back(graph_.unary_offsets.back() + model_.cardinalities[v]);
+    }
+    graph_.unary.assign(graph_.unary_offsets.back(), 0.0);
+  }
+
+  double* unary_of(VariableId free) { return graph_.unary.data() + graph_.unary_offsets[free]; }
+
+  void check_value(double value, std::span<const VariableId> scope) const {
+    if (std::isnan(value))
+      fail("the factor over " + scope_name(model_, scope) + " has an entry that is not a number");
+    if (value == -log_zero) fail("the factor over " + scope_name(model_, scope) + " has an infinite entry");
+  }
+
+  void check_scope(std::span<const VariableId> scope, std::size_t entries) const {
+    std::size_t expected = 1;
+    for (VariableId v : scope) {
+      if (v >= model_.variable_count())
+        fail(fmt::format("a factor names variable {}, but the model has {} variables", v,
+                         model_.variable_count()));
+      expected *= model_.cardinalities[v];
+    }
+    for (std::size_t a = 0; a < scope.size(); ++a)
+      for (std::size_t b = a + 1; b < scope.size(); ++b)
+        if (scope[a] == scope[b])
+          fail("the factor over " + scope_name(model_, scope) + " names a variable twice");
+    if (entries != expected)
+      fail(fmt::format("the factor over {} has {} entries; expected {}", scope_name(model_, scope), entries,
+                       expected));
+  }
+
+  void add_constant(double value, std::span<const VariableId> scope) {
+    if (value == log_zero)
+      fail("the evidence is impossible: the factor over " + scope_name(model_, scope) + " is zero there");
+    graph_.log_constant += value;
+  }
+
+  void add_unaries() {
+    for (std::size_t f = 0; f < model_.unaries.size(); ++f) {
+      const VariableId v = model_.unaries.variables[f];
+      const std::span<const VariableId> scope(&v, 1);
+      const auto values = model_.unaries.values(f);
+      check_scope(scope, values.size());
+      for (double value : values) check_value(value, scope);
+      if (std::all_of(values.begin(), values.end(), [](double x) { return x == log_zero; }))
+        fail("the factor over " + scope_name(model_, scope) + " is zero everywhere");
+      const VariableId free = graph_.free_variable[v];
+      if (free == no_variable) {
+        add_constant(values[graph_.clamped_value[v]], scope);
+      } else {
+        for (std::size_t k = 0; k < values.size(); ++k) unary_of(free)[k] += values[k];
+      }
+    }
+  }
+
+  template <class Add>
+  void add_pairs(const Pairs& pairs, const char* kind, Add add) {
+    for (std::size_t f = 0; f < pairs.size(); ++f) {
+      const VariableId scope[2] = {pairs.first[f], pairs.second[f]};
+      for (VariableId v : scope)
+        if (v >= model_.variable_count())
+          fail(fmt::format("a {} names variable {}, but the model has {} variables", kind, v,
+                           model_.variable_count()));
+      if (scope[0] == scope[1])
+        fail(fmt::format("a {} joins variable {} with itself", kind, model_.variable_name(scope[0])));
+      if (!std::isfinite(pairs.couplings[f]))
+        fail(
+            fmt::format("the {} over {} has a coupling that is not finite", kind, scope_name(model_, scope)));
+      add(scope[0], scope[1], pairs.couplings[f]);
+    }
+  }
+
+  void require_binary(VariableId v, const char* kind) const {
+    if (model_.cardinalities[v] != 2)
+      fail(fmt::format("a {} needs variables with 2 states, but {} has {}", kind, model_.variable_name(v),
+                       model_.cardinalities[v]));
+  }
+
+  void add_spin_pair(VariableId i, VariableId j, double coupling) {
+    require_binary(i, "spin pair");
+    require_binary(j, "spin pair");
+    const VariableId a = graph_.free_variable[i];
+    const VariableId b = graph_.free_variable[j];
+    if (a != no_variable && b != no_variable) {
+      graph_.spin_pairs.add(std::min(a, b), std::max(a, b), coupling);
+    } else if (a == no_variable && b == no_variable) {
+      graph_.log_constant += graph_.clamped_value[i] == graph_.clamped_value[j] ? coupling : -coupling;
+    } else {
+      const Value known = graph_.clamped_value[a == no_variable ? i : j];
+      double* unary = unary_of(a == no_variable ? b : a);
+      unary[known] += coupling;
+      unary[1 - known] -= coupling;
+    }
+  }
+
+  void add_potts_pair(VariableId i, VariableId j, double coupling) {
+    const VariableId a = graph_.free_variable[i];
+    const VariableId b = graph_.free_variable[j];
+    if (model_.cardinalities[i] != model_.cardinalities[j])
+      fail(fmt::format("the Potts pair over ({}, {}) joins variables with {} and {} states",
+                       model_.variable_name(i), model_.variable_name(j), model_.cardinalities[i],
+                       model_.cardinalities[j]));
+    if (a != no_variable && b != no_variable) {
+      if (model_.cardinalities[i] == 2) {
+        graph_.spin_pairs.add(std::min(a, b), std::max(a, b), coupling / 2);
+        graph_.log_constant += coupling / 2;
+      } else {
+        graph_.potts_pairs.add(std::min(a, b), std::max(a, b), coupling);
+      }
+    } else if (a == no_variable && b == no_variable) {
+      if (graph_.clamped_value[i] == graph_.clamped_value[j]) graph_.log_constant += coupling;
+    } else {
+      unary_of(a == no_variable ? b : a)[graph_.clamped_value[a == no_variable ? i : j]] += coupling;
+    }
+  }
+
+  // w x_i x_j = w/4 (s_i s_j + s_i + s_j + 1)
+  void add_dense_layer(const DenseLayer& layer) {
+    const std::size_t end_visible = std::size_t{layer.first_visible} + layer.visible_count;
+    const std::size_t end_hidden = std::size_t{layer.first_hidden} + layer.hidden_count;
+    if (end_visible > model_.variable_count() || end_hidden > model_.variable_count())
+      fail(fmt::format("a dense layer reaches beyond the model's {} variables", model_.variable_count()));
+    if (layer.first_visible < end_hidden && layer.first_hidden < end_visible)
+      fail("the two sides of a dense layer overlap");
+    if (layer.weights.size() != std::size_t{layer.visible_count} * layer.hidden_count)
+      fail(fmt::format("a dense layer of {} by {} has {} weights", layer.visible_count, layer.hidden_count,
+                       layer.weights.size()));
+    for (std::size_t v = layer.first_visible; v < end_visible; ++v)
+      require_binary(static_cast<VariableId>(v), "dense layer");
+    for (std::size_t v = layer.first_hidden; v < end_hidden; ++v)
+      require_binary(static_cast<VariableId>(v), "dense layer");
+    std::size_t w = 0;
+    for (std::size_t i = layer.first_visible; i < end_visible; ++i)
+      for (std::size_t j = layer.first_hidden; j < end_hidden; ++j, ++w) {
+        const double weight = layer.weights[w];
+        if (!std::isfinite(weight)) fail("a dense layer has a weight that is not finite");
+        if (weight == 0) continue;
+        const double table[4] = {0, 0, 0, weight};
+        const VariableId scope[2] = {static_cast<VariableId>(i), static_cast<VariableId>(j)};
+        add_table(scope, table);
+      }
+  }
+
+  void add_table(std::span<const VariableId> scope, std::span<const double> values) {
+    check_scope(scope, values.size());
+    bool possible = false;
+    for (double value : values) {
+      check_value(value, scope);
+      possible |= value != log_zero;
+    }
+    if (!possible) fail("the factor over " + scope_name(model_, scope) + " is zero everywhere");
+
+    slice(scope, values);
+    const std::span<const double> table = sliced_values_;
+    if (std::all_of(table.begin(), table.end(), [](double x) { return x == log_zero; }))
+      fail("the evidence is impossible: the factor over " + scope_name(model_, scope) + " is zero there");
+    if (sliced_scope_.empty()) {
+      graph_.log_constant += table[0];
+    } else if (sliced_scope_.size() == 1) {
+      for (std::size_t k = 0; k < table.size(); ++k) unary_of(sliced_scope_[0])[k] += table[k];
+    } else if (std::all_of(table.begin(), table.end(), [&](double x) { return x == table[0]; })) {
+      graph_.log_constant += table[0];
+    } else if (!add_recognised_pair(table)) {
+      graph_.tables.add(sliced_scope_, table);
+    }
+  }
+
+  // Keeps the entries that agree with the clamped values, in the order of the remaining scope.
+  void slice(std::span<const VariableId> scope, std::span<const double> values) {
+    sliced_scope_.clear();
+    sliced_values_.clear();
+    strides_.clear();
+    std::size_t base = 0;
+    std::size_t stride = values.size();
+    std::size_t entries = 1;
+    for (VariableId v : scope) {
+      stride /= model_.cardinalities[v];
+      if (graph_.free_variable[v] == no_variable) {
+        base += stride * graph_.clamped_value[v];
+      } else {
+        sliced_scope_.push_back(graph_.free_variable[v]);
+        strides_.push_back(stride);
+        entries *= model_.cardinalities[v];
+      }
+    }
+    if (sliced_scope_.size() == scope.size()) {
+      sliced_values_.assign(values.begin(), values.end());
+      return;
+    }
+    std::vector<std::uint32_t> index(sliced_scope_.size(), 0);
+    std::size_t at = base;
+    for (std::size_t e = 0; e < entries; ++e) {
+      sliced_values_.push_back(values[at]);
+      for (std::size_t k = index.size(); k-- > 0;) {
+        at += strides_[k];
+        if (++index[k] < graph_.cardinalities[sliced_scope_[k]]) break;
+        at -= strides_[k] * index[k];
+        index[k] = 0;
+      }
+    }
+  }
+
+  bool add_recognised_pair(std::span<const double> table) {
+    if (sliced_scope_.size() != 2) return false;
+    const VariableId i = sliced_scope_[0];
+    const VariableId j = sliced_scope_[1];
+    const std::uint32_t K = graph_.cardinalities[i];
+    if (graph_.cardinalities[j] != K) return false;
+    if (K == 2) {
+      for (double value : table)
+        if (value == log_zero) return false;
+      const double t00 = table[0], t01 = table[1], t10 = table[2], t11 = table[3];
+      const double coupling = ((t00 + t11) - (t01 + t10)) / 4;
+      const double field_i = ((t11 + t10) - (t01 + t00)) / 4;
+      const double field_j = ((t11 + t01) - (t10 + t00)) / 4;
+      graph_.log_constant += ((t00 + t11) + (t01 + t10)) / 4;
+      graph_.spin_pairs.add(std::min(i, j), std::max(i, j), coupling);
+      unary_of(i)[0] -= field_i;
+      unary_of(i)[1] += field_i;
+      unary_of(j)[0] -= field_j;
+      unary_of(j)[1] += field_j;
+      return true;
+    }
+    const double equal = table[0], different = table[1];
+    if (equal == log_zero || different == log_zero) return false;
+    for (std::uint32_t a = 0; a < K; ++a)
+      for (std::uint32_t b = 0; b < K; ++b)
+        if (table[std::size_t{a} * K + b] != (a == b ? equal : different)) return false;
+    graph_.log_constant += different;
+    graph_.potts_pairs.add(std::min(i, j), std::max(i, j), equal - different);
+    return true;
+  }
+
+  void check_support() {
+    for (std::size_t v = 0; v < graph_.size(); ++v) {
+      const auto unary = graph_.unary_of(static_cast<VariableId>(v));
+      if (std::all_of(unary.begin(), unary.end(), [](double x) { return x == log_zero; }))
+        fail(fmt::format("the model is impossible: no value of variable {} is allowed by its factors{}",
+                         model_.variable_name(graph_.model_variable[v]),
+                         graph_.size() < graph_.model_size() ? " and the evidence" : ""));
+    }
+  }
+
+  const Model& model_;
+  Graph graph_;
+  std::vector<bool> clamped_;
+  std::vector<VariableId> sliced_scope_;
+  std::vector<double> sliced_values_;
+  std::vector<std::size_t> strides_;
+};
+
+}  // namespace
+
+Graph compile(const Model& model, const Evidence& evidence) {
+  return Compiler(model, evidence).run();
+}
+
+bool Graph::is_binary() const {
+  return std::all_of(cardinalities.begin(), cardinalities.end(), [](std::uint32_t k) { return k == 2; });
+}
+
+bool Graph::is_pairwise() const {
+  for (std::size_t f = 0; f < tables.size(); ++f)
+    if (tables.scope(f).size() > 2) return false;
+  return true;
+}
+
+bool Graph::is_spin() const {
+  return is_binary() && tables.size() == 0 && potts_pairs.size() == 0 && is_strictly_positive();
+}
+
+bool Graph::is_strictly_positive() const {
+  const auto finite = [](double x) { return x != log_zero; };
+  return std::all_of(unary.begin(), unary.end(), finite) &&
+         std::all_of(tables.log_values.begin(), tables.log_values.end(), finite);
+}
+
+std::uint32_t Graph::max_cardinality() const {
+  std::uint32_t most = 1;
+  for (std::uint32_t k : cardinalities) most = std::max(most, k);
+  return most;
+}
+
+std::string Graph::name(VariableId free) const {
+  const VariableId variable = model_variable[free];
+  return variable < variable_names.size() ? variable_names[variable] : std::to_string(variable);
+}
+
+double log_score(const Graph& graph, std::span<const Value> x) {
+  assert(x.size() == graph.size());
+  double total = graph.log_constant;
+  for (std::size_t v = 0; v < graph.size(); ++v) total += graph.unary[graph.unary_offsets[v] + x[v]];
+  const auto& spins = graph.spin_pairs;
+  for (std::size_t f = 0; f < spins.size(); ++f)
+    total += x[spins.first[f]] == x[spins.second[f]] ? spins.couplings[f] : -spins.couplings[f];
+  const auto& potts = graph.potts_pairs;
+  for (std::size_t f = 0; f < potts.size(); ++f)
+    if (x[potts.first[f]] == x[potts.second[f]]) total += potts.couplings[f];
+  for (std::size_t f = 0; f < graph.tables.size(); ++f) {
+    std::size_t index = 0;
+    for (VariableId v : graph.tables.scope(f)) index = index * graph.cardinalities[v] + x[v];
+    total += graph.tables.values(f)[index];
+  }
+  return total;
+}
+
+std::vector<Value> whole_assignment(const Graph& graph, std::span<const Value> free_assignment) {
+  assert(free_assignment.size() == graph.size());
+  std::vector<Value> whole = graph.clamped_value;
+  for (std::size_t v = 0; v < graph.size(); ++v) whole[graph.model_variable[v]] = free_assignment[v];
+  return whole;
+}
+
+Tables all_tables(const Graph& graph) {
+  Tables tables = graph.tables;
+  const auto& spins = graph.spin_pairs;
+  for (std::size_t f = 0; f < spins.size(); ++f) {
+    const VariableId scope[2] = {spins.first[f], spins.second[f]};
+    const double J = spins.couplings[f];
+    const double values[4] = {J, -J, -J, J};
+    tables.add(scope, values);
+  }
+  const auto& potts = graph.potts_pairs;
+  std::vector<double> values;
+  for (std::size_t f = 0; f < potts.size(); ++f) {
+    const VariableId scope[2] = {potts.first[f], potts.second[f]};
+    const std::size_t K = graph.cardinalities[scope[0]];
+    values.assign(K * K, 0.0);
+    for (std::size_t k = 0; k < K; ++k) values[k * K + k] = potts.couplings[f];
+    tables.add(scope, values);
+  }
+  return tables;
+}
+
+Adjacency adjacency(const Graph& graph) {
+  const std::size_t n = graph.size();
+  Adjacency result;
+  result.offsets.assign(n + 1, 0);
+  const auto for_each_edge = [&](auto&& visit) {
+    for (const Pairs* pairs :
+         {static_cast<const Pairs*>(&graph.spin_pairs), static_cast<const Pairs*>(&graph.potts_pairs)})
+      for (std::size_t f = 0; f < pairs->size(); ++f) visit(pairs->first[f], pairs->second[f]);
+    for (std::size_t f = 0; f < graph.tables.size(); ++f) {
+      const auto scope = graph.tables.scope(f);
+      for (std::size_t a = 0; a < scope.size(); ++a)
+        for (std::size_t b = a + 1; b < scope.size(); ++b) visit(scope[a], scope[b]);
+    }
+  };
+  for_each_edge([&](VariableId i, VariableId j) {
+    ++result.offsets[i + 1];
+    ++result.offsets[j + 1];
+  });
+  for (std::size_t v = 0; v < n; ++v) result.offsets[v + 1] += result.offsets[v];
+  result.list.resize(result.offsets[n]);
+  std::vector<std::size_t> cursor(result.offsets.begin(), result.offsets.end() - 1);
+  for_each_edge([&](VariableId i, VariableId j) {
+    result.list[cursor[i]++] = j;
+    result.list[cursor[j]++] = i;
+  });
+  std::size_t write = 0;
+  std::size_t begin = 0;
+  for (std::size_t v = 0; v < n; ++v) {
+    const std::size_t end = result.offsets[v + 1];
+    std::sort(result.list.begin() + static_cast<std::ptrdiff_t>(begin),
+              result.list.begin() + static_cast<std::ptrdiff_t>(end));
+    const std::size_t row = write;
+    for (std::size_t e = begin; e < end; ++e)
+      if (write == row || result.list[write - 1] != result.list[e]) result.list[write++] = result.list[e];
+    begin = end;
+    result.offsets[v + 1] = write;
+  }
+  result.list.resize(write);
+  return result;
+}
+
+}  // namespace drover

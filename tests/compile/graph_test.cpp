@@ -1,0 +1,144 @@
+// compile() keeps log p~ of every assignment that agrees with the evidence, whatever it recognises on the
+// way.
+#include "drover/compile/graph.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "drover/core/error.hpp"
+#include "tests/support/random_models.hpp"
+
+namespace drover {
+namespace {
+
+// Steps through all assignments of the free variables.
+template <class Visit>
+void for_each_assignment(const Graph& graph, Visit visit) {
+  std::vector<Value> x(graph.size(), 0);
+  while (true) {
+    visit(x);
+    std::size_t k = x.size();
+    while (k > 0 && ++x[k - 1] == graph.cardinalities[k - 1]) x[--k] = 0;
+    if (k == 0) return;
+  }
+}
+
+void expect_same_scores(const Model& model, const Evidence& evidence) {
+  const Graph graph = compile(model, evidence);
+  for_each_assignment(graph, [&](const std::vector<Value>& x) {
+    const double expected = log_score(model, whole_assignment(graph, x));
+    const double actual = log_score(graph, x);
+    if (expected == log_zero)
+      ASSERT_EQ(actual, log_zero);
+    else
+      ASSERT_NEAR(actual, expected, 1e-12 * (1 + std::abs(expected)));
+  });
+}
+
+TEST(Compile, KeepsScoresOfRandomModels) {
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    testing::RandomModelOptions options;
+    options.max_states = 2 + seed % 3;
+    options.max_arity = 2 + seed % 2;
+    options.zero_share = seed % 4 == 0 ? 0.3 : 0.0;
+    expect_same_scores(testing::random_model(seed, options), {});
+  }
+}
+
+TEST(Compile, EvidenceSlicesFactors) {
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    testing::RandomModelOptions options;
+    options.max_states = 2 + seed % 3;
+    options.max_arity = 3;
+    const Model model = testing::random_model(seed, options);
+    Evidence evidence;
+    evidence.add(seed % 6, 1);
+    evidence.add((seed + 2) % 6, 0);
+    expect_same_scores(model, evidence);
+    EXPECT_EQ(compile(model, evidence).size(), 4U);
+  }
+}
+
+TEST(Compile, RecognisesPositiveTwoByTwoTablesAsSpinPairs) {
+  Model model;
+  model.cardinalities = {2, 2};
+  const VariableId scope[2] = {1, 0};
+  const double values[4] = {0.3, -1.2, 2.0, 0.7};
+  model.tables.add(scope, values);
+  const Graph graph = compile(model);
+  EXPECT_TRUE(graph.is_spin());
+  EXPECT_EQ(graph.tables.size(), 0U);
+  expect_same_scores(model, {});
+}
+
+TEST(Compile, RecognisesPottsTables) {
+  Model model;
+  model.cardinalities = {3, 3};
+  const VariableId scope[2] = {0, 1};
+  const double a = 0.5, b = -0.25;
+  const double values[9] = {a, b, b, b, a, b, b, b, a};
+  model.tables.add(scope, values);
+  const Graph graph = compile(model);
+  EXPECT_EQ(graph.potts_pairs.size(), 1U);
+  EXPECT_DOUBLE_EQ(graph.potts_pairs.couplings[0], 0.75);
+  expect_same_scores(model, {});
+}
+
+TEST(Compile, DenseLayerIsTheSumOfItsProducts) {
+  Model model;
+  model.cardinalities.assign(5, 2);
+  model.dense_layers.push_back({0, 2, 2, 3, {0.5, -1, 2, 0.25, 0, -3}});
+  expect_same_scores(model, {});
+  Evidence evidence;
+  evidence.add(1, 1);
+  evidence.add(3, 0);
+  expect_same_scores(model, evidence);
+}
+
+std::string message_of(const Model& model, const Evidence& evidence = {}) {
+  try {
+    compile(model, evidence);
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::bad_data);
+    return error.what();
+  }
+  return "";
+}
+
+TEST(Compile, NamesWhatIsImpossible) {
+  Model model;
+  model.cardinalities = {2, 2};
+  model.variable_names = {"rain", "grass"};
+  const VariableId scope[2] = {0, 1};
+  const double diagonal[4] = {0, log_zero, log_zero, 0};
+  model.tables.add(scope, diagonal);
+  Evidence clash;
+  clash.add(0, 0);
+  clash.add(1, 1);
+  EXPECT_NE(message_of(model, clash).find("factor over (rain, grass)"), std::string::npos);
+  Evidence twice;
+  twice.add(0, 0);
+  twice.add(0, 1);
+  EXPECT_NE(message_of(model, twice).find("contradictory evidence: variable rain"), std::string::npos);
+  const double nothing[4] = {log_zero, log_zero, log_zero, log_zero};
+  model.tables.add(scope, nothing);
+  EXPECT_NE(message_of(model).find("zero everywhere"), std::string::npos);
+}
+
+TEST(Compile, RefusesScopesAndValuesOutOfRange) {
+  Model model;
+  model.cardinalities = {2, 2};
+  const VariableId beyond[2] = {0, 7};
+  const double values[4] = {0, 0, 0, 1};
+  model.tables.add(beyond, values);
+  EXPECT_NE(message_of(model).find("variable 7"), std::string::npos);
+  Model repeated;
+  repeated.cardinalities = {2, 2};
+  const VariableId same[2] = {1, 1};
+  repeated.tables.add(same, values);
+  EXPECT_NE(message_of(repeated).find("twice"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace drover
