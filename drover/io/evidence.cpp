@@ -1,0 +1,142 @@
+#include "drover/io/evidence.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "drover/core/error.hpp"
+
+namespace drover {
+
+namespace {
+
+struct Word {
+  std::uint64_t number = 0;
+  std::uint64_t line = 0;
+};
+
+// Whether the words after the first are exactly `samples` lists "k v x v x ...", each starting on a new line.
+bool holds_samples(const std::vector<Word>& words, std::uint64_t samples) {
+  std::size_t at = 1;
+  for (std::uint64_t s = 0; s < samples; ++s) {
+    if (at >= words.size() || words[at].line == words[at - 1].line) return false;
+    if (words[at].number > words.size()) return false;
+    at += 1 + 2 * words[at].number;
+  }
+  return at == words.size();
+}
+
+std::string_view trim(std::string_view text) {
+  const std::size_t begin = text.find_first_not_of(" \t\n");
+  if (begin == std::string_view::npos) return {};
+  return text.substr(begin, text.find_last_not_of(" \t\n") - begin + 1);
+}
+
+std::vector<std::string_view> split(std::string_view text) {
+  std::vector<std::string_view> parts;
+  if (trim(text).empty()) return parts;
+  for (;;) {
+    const std::size_t comma = text.find(',');
+    parts.push_back(trim(text.substr(0, comma)));
+    if (comma == std::string_view::npos) return parts;
+    text.remove_prefix(comma + 1);
+  }
+}
+
+[[noreturn]] void fail_usage(const std::string& message) {
+  throw Error(ErrorKind::usage, message);
+}
+
+// The position of a word among names, or as a number below `count`; fails with the nearest name.
+std::uint32_t find(std::string_view word, const std::vector<std::string>& names, std::size_t count,
+                   const std::string& what) {
+  const auto named = std::find(names.begin(), names.end(), word);
+  if (named != names.end()) return static_cast<std::uint32_t>(named - names.begin());
+  std::uint64_t number = 0;
+  const char* end = word.data() + word.size();
+  const auto [stop, error] = std::from_chars(word.data(), end, number);
+  if (!word.empty() && stop == end) {
+    if (error == std::errc() && number < count) return static_cast<std::uint32_t>(number);
+    fail_usage(fmt::format("{} {} is out of range: expected 0 to {}", what, word, count - 1));
+  }
+  if (names.empty())
+    fail_usage(fmt::format("unknown {} \"{}\": the model has no names, expected a number from 0 to {}", what,
+                           word, count - 1));
+  std::vector<const char*> candidates;
+  candidates.reserve(names.size());
+  for (const std::string& name : names) candidates.push_back(name.c_str());
+  const std::string near = nearest_name(std::string(word), candidates.data(), candidates.size());
+  fail_usage(fmt::format("unknown {} \"{}\"{}", what, word,
+                         near.empty() ? "" : fmt::format("; did you mean \"{}\"?", near)));
+}
+
+VariableId find_variable(const Model& model, std::string_view word) {
+  return find(word, model.variable_names, model.variable_count(), "variable");
+}
+
+}  // namespace
+
+Evidence read_evidence(const Model& model, TextSource& source) {
+  std::vector<Word> words;
+  while (source.next_token())
+    words.push_back({source.token_as_count("a whole number", std::uint64_t{1} << 32), source.line()});
+  Evidence evidence;
+  if (words.empty()) return evidence;
+  std::size_t start = 0;  // where the count of observed variables stands
+  const std::uint64_t first = words[0].number;
+  if (words.size() % 2 == 0 && first <= 1) start = 1;
+  if (first > 1 && holds_samples(words, first))
+    fail_at({source.name(), words[0].line},
+            fmt::format("expected one sample of evidence, found {} samples", first));
+  if (first == 0 && start == 1)
+    fail_at({source.name(), words[1].line}, "expected the end of the file after 0 observed variables");
+  const std::uint64_t observed = words[start].number;
+  const std::size_t given = words.size() - start - 1;
+  if (given != 2 * observed)
+    fail_at({source.name(), words[start].line},
+            fmt::format("expected {} observed variables, each with its value, found {} numbers", observed,
+                        given));
+  for (std::size_t at = start + 1; at < words.size(); at += 2) {
+    const std::uint64_t v = words[at].number;
+    const std::uint64_t value = words[at + 1].number;
+    if (v >= model.variable_count())
+      fail_at({source.name(), words[at].line},
+              fmt::format("expected a variable from 0 to {}, found {}", model.variable_count() - 1, v));
+    if (value >= model.cardinalities[v])
+      fail_at({source.name(), words[at + 1].line},
+              fmt::format("expected a value from 0 to {} for variable {}, found {}",
+                          model.cardinalities[v] - 1, v, value));
+    evidence.add(static_cast<VariableId>(v), static_cast<Value>(value));
+  }
+  return evidence;
+}
+
+Evidence read_evidence(const Model& model, const std::string& path) {
+  TextSource source(path);
+  return read_evidence(model, source);
+}
+
+Evidence parse_observations(const Model& model, std::string_view text) {
+  static const std::vector<std::string> no_names;
+  Evidence evidence;
+  for (std::string_view part : split(text)) {
+    const std::size_t equals = part.find('=');
+    if (equals == std::string_view::npos)
+      fail_usage(fmt::format("expected NAME=VALUE in the observations, found \"{}\"", part));
+    const VariableId v = find_variable(model, trim(part.substr(0, equals)));
+    const auto& states = v < model.state_names.size() ? model.state_names[v] : no_names;
+    const std::uint32_t value = find(trim(part.substr(equals + 1)), states, model.cardinalities[v],
+                                     fmt::format("state of variable {}:", model.variable_name(v)));
+    evidence.add(v, static_cast<Value>(value));
+  }
+  return evidence;
+}
+
+std::vector<VariableId> parse_query(const Model& model, std::string_view text) {
+  std::vector<VariableId> query;
+  for (std::string_view part : split(text)) query.push_back(find_variable(model, part));
+  return query;
+}
+
+}  // namespace drover

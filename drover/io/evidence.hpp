@@ -1,0 +1,25 @@
+// Evidence and queries: from UAI evidence files, or typed with names or numbers.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "drover/io/text_source.hpp"
+#include "drover/model/model.hpp"
+
+namespace drover {
+
+/// Reads "k v x v x ...", or a first line "1" (one sample) and then "k v x v x ..."; "0" or nothing is no
+/// evidence. The two are told apart by the number of words: odd in the first, even in the second. A file with
+/// several samples is an error.
+Evidence read_evidence(const Model& model, TextSource& source);
+Evidence read_evidence(const Model& model, const std::string& path);
+
+/// "smoke=yes,xray=0": names or numbers on both sides, names first. Raises usage.
+Evidence parse_observations(const Model& model, std::string_view text);
+
+/// "dysp,17": names or numbers. Raises usage.
+std::vector<VariableId> parse_query(const Model& model, std::string_view text);
+
+}  // namespace drover

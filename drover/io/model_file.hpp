@@ -1,0 +1,25 @@
+// Reads and writes a model in any format: .uai, .bif, .fg, .coo, .ising, each also with .gz behind it.
+#pragma once
+
+#include <string>
+
+#include "drover/io/text_source.hpp"
+#include "drover/model/model.hpp"
+
+namespace drover {
+
+enum class ModelFormat { uai, bif, fg, coo };
+
+/// By the extension of the path if it is known, else by the content. "-" is the standard input.
+Model read_model(const std::string& path);
+Model read_model(TextSource& source, ModelFormat format);
+
+/// By the extension, which must be known; "-" writes UAI to the standard output. Raises misfit when the
+/// format cannot hold the model; nothing is written then.
+void write_model(const Model& model, const std::string& path);
+void write_model(const Model& model, const std::string& path, ModelFormat format);
+
+/// Which format a text has, judged by its beginning.
+ModelFormat guess_format(TextSource& source);
+
+}  // namespace drover
