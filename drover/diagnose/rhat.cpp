@@ -1,0 +1,45 @@
+#include "drover/diagnose/rhat.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "drover/diagnose/ranks.hpp"
+
+namespace drover {
+
+namespace {
+
+constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
+
+/// Of two or more chains; NaN when all draws are equal.
+double scale_reduction(Draws draws) {
+  const ChainMoments moments = chain_moments(draws);
+  const double length = static_cast<double>(draws.draws);
+  return std::sqrt((length - 1) / length + moments.variance_of_means / moments.within);
+}
+
+double scale_reduction_of_scores(std::span<const double> values, std::size_t chains, std::size_t draws) {
+  const std::vector<double> scores = rank_normalise(values);
+  return scale_reduction({scores.data(), chains, draws});
+}
+
+}  // namespace
+
+double potential_scale_reduction(Draws draws) {
+  return draws.chains < 2 || undiagnosable(draws) ? not_a_number : scale_reduction(draws);
+}
+
+double split_rhat(Draws draws) {
+  return undiagnosable(draws) ? not_a_number : scale_reduction(split_chains(draws).view());
+}
+
+double rhat(Draws draws) {
+  if (undiagnosable(draws)) return not_a_number;
+  const DrawsBuffer split = split_chains(draws);
+  const double bulk = scale_reduction_of_scores(split.values, split.chains, split.draws);
+  const double tail = scale_reduction_of_scores(fold(split.values), split.chains, split.draws);
+  return std::isnan(tail) ? bulk : std::max(bulk, tail);
+}
+
+}  // namespace drover

@@ -1,0 +1,44 @@
+#include "drover/diagnose/summary.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "drover/diagnose/autocorrelation.hpp"
+#include "drover/diagnose/ess.hpp"
+#include "drover/diagnose/initial_sequence.hpp"
+#include "drover/diagnose/rhat.hpp"
+
+namespace drover {
+
+DrawsSummary summarise(Draws draws) {
+  constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+  DrawsSummary summary{nan, nan, nan, nan, nan, nan, nan, nan, nan};
+  if (draws.size() == 0) return summary;
+  const double count = static_cast<double>(draws.size());
+  double sum = 0, squares = 0;
+  for (double value : draws.all()) sum += value - draws.data[0];
+  summary.mean = draws.data[0] + sum / count;
+  for (double value : draws.all()) squares += (value - summary.mean) * (value - summary.mean);
+  summary.sd = std::sqrt(squares / (count - 1));
+  if (undiagnosable(draws)) return summary;
+
+  summary.rhat = rhat(draws);
+  summary.ess_bulk = ess_bulk(draws);
+  summary.ess_tail = ess_tail(draws);
+
+  const DrawsBuffer split = split_chains(draws);
+  const std::vector<double> covariance = mean_autocovariance(split.view());
+  const ChainMoments moments = chain_moments(split.view());
+  const auto autocovariance = [&](std::size_t lag) { return covariance[lag]; };
+  summary.autocorrelation =
+      1 - (moments.within - covariance[1]) / (covariance[0] + moments.variance_of_means);
+  summary.autocorrelation_time =
+      initial_sequence_time(split.chains, split.draws, moments.variance_of_means, autocovariance);
+  summary.ess_mean = static_cast<double>(split.values.size()) / summary.autocorrelation_time;
+  summary.mcse = summary.sd / std::sqrt(summary.ess_mean);
+  return summary;
+}
+
+}  // namespace drover

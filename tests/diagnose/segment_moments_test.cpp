@@ -1,0 +1,126 @@
+// Figures from segment means against those of the draws and against known autocorrelation times.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "drover/core/random.hpp"
+#include "drover/diagnose/rhat.hpp"
+#include "drover/diagnose/segment_moments.hpp"
+
+namespace drover {
+namespace {
+
+struct SegmentRun {
+  std::vector<double> draws;  // chain after chain
+  std::vector<double> means;  // segment after segment, chain fastest
+  SegmentMeans segments;
+};
+
+/// A two-state chain with stationary probability p and lag-one correlation phi.
+SegmentRun two_state_run(std::uint64_t seed, double p, double phi, std::size_t chains, std::size_t segments,
+                         std::size_t length) {
+  SegmentRun run;
+  run.means.assign(chains * segments, 0.0);
+  RandomSequence random(seed, Stream::generate);
+  for (std::size_t c = 0; c < chains; ++c) {
+    bool x = random.uniform() < p;
+    for (std::size_t s = 0; s < segments; ++s) {
+      for (std::size_t t = 0; t < length; ++t) {
+        run.draws.push_back(x ? 1 : 0);
+        run.means[s * chains + c] += (x ? 1.0 : 0.0) / static_cast<double>(length);
+        if (random.uniform() >= phi) x = random.uniform() < p;
+      }
+    }
+  }
+  run.segments = {run.means.data(), chains, segments, static_cast<double>(length), 1, chains};
+  return run;
+}
+
+TEST(SegmentMoments, RhatEqualsThatOfTheDraws) {
+  for (const double phi : {0.0, 0.8, 0.99}) {
+    for (const std::size_t segments : {2U, 4U, 10U}) {
+      const SegmentRun run = two_state_run(segments, 0.3, phi, 5, segments, 16);
+      const Draws draws{run.draws.data(), 5, segments * 16};
+      EXPECT_NEAR(rhat_from_segments(run.segments), rhat(draws), 1e-10);
+    }
+  }
+}
+
+struct Coverage {
+  double inside = 0;
+  double error_ratio = 0;  // mean MCSE over the true standard error
+  double ess_ratio = 0;    // mean ESS over the true one
+};
+
+Coverage coverage(double p, double phi, std::size_t chains, std::size_t segments, std::size_t length,
+                  int runs, std::uint64_t seed) {
+  Coverage result;
+  const double n = static_cast<double>(segments * length);
+  // The exact variance of the mean of n draws of one chain.
+  const double variance =
+      p * (1 - p) / n *
+      ((1 + phi) / (1 - phi) - 2 * phi * (1 - std::pow(phi, n)) / (n * (1 - phi) * (1 - phi)));
+  const double truth = std::sqrt(variance / static_cast<double>(chains));
+  for (int r = 0; r < runs; ++r) {
+    const SegmentRun run =
+        two_state_run(seed + static_cast<std::uint64_t>(r), p, phi, chains, segments, length);
+    const double error = mcse_from_segments(run.segments);
+    result.inside += std::abs(mean_from_segments(run.segments) - p) < 2 * error ? 1.0 / runs : 0.0;
+    result.error_ratio += error / truth / runs;
+    result.ess_ratio += ess_from_segments(run.segments) / (p * (1 - p) / (truth * truth)) / runs;
+  }
+  return result;
+}
+
+// 300 runs; two standard errors hold with probability 0.954 if the error is known. Binomial standard
+// deviation 0.012, so 0.954 - 4 * 0.012 = 0.906 is the limit; taking the largest of several estimates only
+// adds.
+constexpr int runs = 300;
+constexpr double least_coverage = 0.906;
+
+TEST(SegmentMoments, LongSegmentsAnyNumberOfChains) {
+  std::uint64_t seed = 10000;
+  for (const std::size_t chains : {1U, 2U, 4U, 16U, 64U}) {
+    const Coverage result = coverage(0.3, 0.5, chains, 20, 50, runs, seed += 1000);
+    EXPECT_GE(result.inside, least_coverage) << chains;
+    // The largest of a few noisy estimates is too large by a part of their spread.
+    EXPECT_GE(result.error_ratio, 0.93) << chains;
+    EXPECT_LE(result.error_ratio, 1.35) << chains;
+    EXPECT_GE(result.ess_ratio, 0.6) << chains;
+    EXPECT_LE(result.ess_ratio, 1.25) << chains;
+  }
+}
+
+TEST(SegmentMoments, ManyChainsNeedNoLongSegments) {
+  // tau = 399 draws, segments of 10: batch means are useless, 64 chains are not.
+  const Coverage result = coverage(0.4, 0.995, 64, 10, 10, runs, 50000);
+  EXPECT_GE(result.inside, least_coverage);
+  EXPECT_NEAR(result.error_ratio, 1, 0.1);
+}
+
+TEST(SegmentMoments, FewChainsAndShortSegmentsAreTooHopeful) {
+  // What the header warns of, so that the warning stays true.
+  const Coverage result = coverage(0.4, 0.995, 2, 10, 10, runs, 60000);
+  EXPECT_LT(result.inside, 0.9);
+}
+
+TEST(SegmentMoments, SpecialCases) {
+  const std::vector<double> same(12, 0.25);
+  EXPECT_TRUE(std::isnan(mcse_from_segments({same.data(), 3, 4, 10, 4, 1})));
+  EXPECT_TRUE(std::isnan(ess_from_segments({same.data(), 3, 4, 10, 4, 1})));
+  EXPECT_NEAR(rhat_from_segments({same.data(), 3, 4, 10, 4, 1}), std::sqrt(19.0 / 20), 1e-12);
+  const std::vector<double> zeros(12, 0.0);
+  EXPECT_TRUE(std::isnan(rhat_from_segments({zeros.data(), 3, 4, 10, 4, 1})));
+  const std::vector<double> stuck{0, 0, 0, 0, 1, 1, 1, 1};
+  EXPECT_EQ(rhat_from_segments({stuck.data(), 2, 4, 10, 4, 1}), std::numeric_limits<double>::infinity());
+  EXPECT_NEAR(mcse_from_segments({stuck.data(), 2, 4, 10, 4, 1}), 0.5, 1e-12);
+  EXPECT_NEAR(ess_from_segments({stuck.data(), 2, 4, 10, 4, 1}), 1, 1e-12);
+  EXPECT_TRUE(std::isnan(mcse_from_segments({stuck.data(), 1, 1, 10, 4, 1})));
+  EXPECT_TRUE(std::isnan(rhat_from_segments({stuck.data(), 2, 1, 10, 4, 1})));
+  EXPECT_TRUE(std::isnan(mcse_from_segments({nullptr, 0, 0, 10, 4, 1})));
+}
+
+}  // namespace
+}  // namespace drover
