@@ -68,9 +68,6 @@ TEST(AnnealedGibbs, CoolingBeatsAscentFromTheSameStarts) {
     }
   }
   EXPECT_GT(annealed, 2 * climbed);
-  EXPECT_GT(annealed, 480U);  // three quarters of all reads
-  RecordProperty("annealed", static_cast<int>(annealed));
-  RecordProperty("climbed", static_cast<int>(climbed));
 }
 
 TEST(AnnealedGibbs, SameBitsForAnyNumberOfThreadsAndLanes) {
