@@ -1,0 +1,39 @@
+// Inverse temperatures: the range worth annealing over, schedules within it, and the equal-cost spacing that
+// tempering and annealed importance sampling share.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "drover/compile/graph.hpp"
+
+namespace drover {
+
+/// Inverse temperatures from hot (small) to cold (large).
+struct TemperatureRange {
+  double hot = 0;
+  double cold = 0;
+};
+
+/// Hot: the most strongly coupled variable still takes its worst value at least half as often as its best.
+/// Cold: at a typical weakly coupled variable the smallest change of one factor is refused in 99 of 100
+/// visits; the gap is the 10 % quantile over variables, because with continuous couplings the very smallest
+/// gap is near 0 and would leave most of the schedule frozen. Both ignore hard zeros.
+TemperatureRange temperature_range(const Graph& graph);
+
+enum class Cooling {
+  linear,     ///< the temperature falls by equal steps (the herded Gibbs paper's schedule)
+  geometric,  ///< the inverse temperature grows by equal factors
+};
+
+/// The inverse temperature of each of `sweeps` sweeps, from range.hot to range.cold.
+std::vector<float> cooling_schedule(Cooling cooling, TemperatureRange range, std::uint64_t sweeps);
+
+/// `count` >= 2 inverse temperatures from the first to the last of `inverse_temperatures`, such that each
+/// step costs the same, where `costs[t]` is what the step from t to t + 1 cost and cost is taken to be spread
+/// evenly within a step. Steps of no cost at all are spread evenly too.
+std::vector<double> equal_cost_spacing(std::span<const double> inverse_temperatures,
+                                       std::span<const double> costs, std::size_t count);
+
+}  // namespace drover
