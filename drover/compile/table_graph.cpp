@@ -1,0 +1,200 @@
+#include "drover/compile/table_graph.hpp"
+
+#include <algorithm>
+#include <cassert>
+#include <numbers>
+#include <numeric>
+
+namespace drover {
+namespace {
+
+float to_log2(double natural) {
+  return static_cast<float>(natural * std::numbers::log2e);
+}
+
+/// Collects float copies of the tables, one per table, shape and axis.
+class TableCopies {
+ public:
+  TableCopies(const Tables& tables, OwnAxis own_axis)
+      : tables_(tables), own_axis_(own_axis), copies_of_(tables.table_count()) {}
+
+  /// Where the copy for `axis` begins; `first_slowest` are the strides of the original layout.
+  std::size_t base(std::uint32_t table, std::span<const std::uint32_t> shape, std::uint32_t axis) {
+    for (const Copy& copy : copies_of_[table])
+      if (copy.axis == axis && std::equal(shape.begin(), shape.end(), copy.shape.begin(), copy.shape.end()))
+        return copy.base;
+    copies_of_[table].push_back({{shape.begin(), shape.end()}, axis, entries.size()});
+    append(tables_.table(table), shape, axis);
+    return copies_of_[table].back().base;
+  }
+
+  std::vector<float> entries;
+
+ private:
+  struct Copy {
+    std::vector<std::uint32_t> shape;
+    std::uint32_t axis;
+    std::size_t base;
+  };
+
+  void append(std::span<const double> values, std::span<const std::uint32_t> shape, std::uint32_t axis) {
+    // The table as [before][own][after]; the axis moves to the front or to the end.
+    std::size_t before = 1, after = 1;
+    for (std::uint32_t a = 0; a < axis; ++a) before *= shape[a];
+    for (std::size_t a = axis + 1; a < shape.size(); ++a) after *= shape[a];
+    const std::size_t own = shape[axis];
+    const std::size_t begin = entries.size();
+    entries.resize(begin + values.size());
+    float* out = entries.data() + begin;
+    for (std::size_t b = 0; b < before; ++b)
+      for (std::size_t k = 0; k < own; ++k)
+        for (std::size_t a = 0; a < after; ++a) {
+          const std::size_t rest = b * after + a;
+          const std::size_t place =
+              own_axis_ == OwnAxis::slowest ? k * before * after + rest : rest * own + k;
+          out[place] = to_log2(values[(b * own + k) * after + a]);
+        }
+  }
+
+  const Tables& tables_;
+  OwnAxis own_axis_;
+  std::vector<std::vector<Copy>> copies_of_;
+};
+
+/// The links of all variables, visited table by table and then sorted by variable.
+void add_table_links(const Graph& graph, OwnAxis own_axis, const std::vector<VariableId>& position,
+                     TableGraph& result) {
+  const Tables& tables = graph.tables;
+  const std::size_t n = graph.size();
+  std::vector<std::size_t> others_offsets(n + 1, 0);
+  result.link_offsets.assign(n + 1, 0);
+  for (std::size_t f = 0; f < tables.size(); ++f)
+    for (VariableId v : tables.scope(f)) {
+      ++result.link_offsets[position[v] + 1];
+      others_offsets[position[v] + 1] += tables.scope(f).size() - 1;
+    }
+  std::partial_sum(result.link_offsets.begin(), result.link_offsets.end(), result.link_offsets.begin());
+  std::partial_sum(others_offsets.begin(), others_offsets.end(), others_offsets.begin());
+  result.links.resize(result.link_offsets[n]);
+  result.others.resize(others_offsets[n]);
+  assert(others_offsets[n] < std::size_t{1} << 32);
+
+  std::vector<std::size_t> link_cursor = result.link_offsets;
+  TableCopies copies(tables, own_axis);
+  std::vector<std::uint32_t> shape, strides;
+  for (std::size_t f = 0; f < tables.size(); ++f) {
+    const auto scope = tables.scope(f);
+    const auto arity = static_cast<std::uint32_t>(scope.size());
+    const auto size = static_cast<std::uint32_t>(tables.values(f).size());
+    shape.clear();
+    for (VariableId v : scope) shape.push_back(graph.cardinalities[v]);
+    const bool copied = size <= largest_copied_table;
+    const std::uint32_t uncopied_axis = own_axis == OwnAxis::slowest ? 0 : arity - 1;
+    for (std::uint32_t axis = 0; axis < arity; ++axis) {
+      // Strides of the layout that is stored: the own axis moved to its place, or the original one.
+      const std::uint32_t stored_axis = copied ? axis : uncopied_axis;
+      strides.assign(arity, 0);
+      std::uint32_t rest = own_axis == OwnAxis::slowest ? 1 : shape[stored_axis];
+      for (std::uint32_t a = arity; a-- > 0;) {
+        if (a == stored_axis) continue;
+        strides[a] = rest;
+        rest *= shape[a];
+      }
+      strides[stored_axis] = own_axis == OwnAxis::slowest ? rest : 1;
+
+      const VariableId own = position[scope[axis]];
+      TableLink& link = result.links[link_cursor[own]++];
+      link.base = copies.base(tables.table_of[f], shape, stored_axis);
+      link.own_stride = strides[axis];
+      link.configurations = axis == stored_axis ? size / shape[axis] : 0;
+      link.others_begin = static_cast<std::uint32_t>(others_offsets[own]);
+      for (std::uint32_t a = 0; a < arity; ++a)
+        if (a != axis) result.others[others_offsets[own]++] = {position[scope[a]], strides[a]};
+      link.others_end = static_cast<std::uint32_t>(others_offsets[own]);
+    }
+  }
+  result.entries = std::move(copies.entries);
+  result.entries.resize(result.entries.size() + entry_padding, 0.0F);
+}
+
+void add_potts_links(const Graph& graph, const std::vector<VariableId>& position, TableGraph& result) {
+  const std::size_t n = graph.size();
+  const auto for_each_pair = [&](auto&& visit) {
+    for (std::size_t f = 0; f < graph.spin_pairs.size(); ++f)
+      visit(position[graph.spin_pairs.first[f]], position[graph.spin_pairs.second[f]],
+            to_log2(2 * graph.spin_pairs.couplings[f]));
+    for (std::size_t f = 0; f < graph.potts_pairs.size(); ++f)
+      visit(position[graph.potts_pairs.first[f]], position[graph.potts_pairs.second[f]],
+            to_log2(graph.potts_pairs.couplings[f]));
+  };
+  result.potts_offsets.assign(n + 1, 0);
+  for_each_pair([&](VariableId i, VariableId j, float) {
+    ++result.potts_offsets[i + 1];
+    ++result.potts_offsets[j + 1];
+  });
+  std::partial_sum(result.potts_offsets.begin(), result.potts_offsets.end(), result.potts_offsets.begin());
+  result.potts.resize(result.potts_offsets[n]);
+  std::vector<std::size_t> cursor = result.potts_offsets;
+  for_each_pair([&](VariableId i, VariableId j, float coupling) {
+    result.potts[cursor[i]++] = {j, coupling};
+    result.potts[cursor[j]++] = {i, coupling};
+  });
+}
+
+}  // namespace
+
+TableGraph make_table_graph(const Graph& graph, OwnAxis own_axis, std::span<const VariableId> order) {
+  assert(order.size() == graph.size());
+  TableGraph result;
+  std::vector<VariableId> position(graph.size());
+  result.unary_offsets.push_back(0);
+  for (std::size_t p = 0; p < order.size(); ++p) {
+    position[order[p]] = static_cast<VariableId>(p);
+    result.cardinalities.push_back(graph.cardinalities[order[p]]);
+    for (double value : graph.unary_of(order[p])) result.unary.push_back(to_log2(value));
+    result.unary_offsets.push_back(result.unary.size());
+  }
+  add_potts_links(graph, position, result);
+  add_table_links(graph, own_axis, position, result);
+  return result;
+}
+
+std::vector<VariableId> natural_order(const Graph& graph) {
+  std::vector<VariableId> order(graph.size());
+  std::iota(order.begin(), order.end(), VariableId{0});
+  return order;
+}
+
+std::vector<std::size_t> conditional_offsets(const Graph& graph) {
+  std::vector<std::size_t> offsets{0};
+  for (std::uint32_t states : graph.cardinalities)
+    offsets.push_back(offsets.back() + (states == 2 ? 1 : states));
+  return offsets;
+}
+
+std::vector<std::uint32_t> greedy_colours(const Graph& graph) {
+  constexpr std::uint32_t none = ~std::uint32_t{0};
+  const Adjacency neighbours = adjacency(graph);
+  std::vector<VariableId> order = natural_order(graph);
+  std::stable_sort(order.begin(), order.end(), [&](VariableId a, VariableId b) {
+    return neighbours.of(a).size() > neighbours.of(b).size();
+  });
+  std::vector<std::uint32_t> colours(graph.size(), none);
+  std::vector<VariableId> taken_by;  // the last variable that found the colour among its neighbours
+  for (VariableId v : order) {
+    for (VariableId u : neighbours.of(v))
+      if (colours[u] != none) taken_by[colours[u]] = v;
+    std::uint32_t colour = 0;
+    while (colour < taken_by.size() && taken_by[colour] == v) ++colour;
+    if (colour == taken_by.size()) taken_by.push_back(no_variable);
+    colours[v] = colour;
+  }
+  return colours;
+}
+
+bool has_table_zeros(const Graph& graph) {
+  return std::any_of(graph.tables.log_values.begin(), graph.tables.log_values.end(),
+                     [](double value) { return value == log_zero; });
+}
+
+}  // namespace drover
