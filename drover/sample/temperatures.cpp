@@ -104,6 +104,20 @@ std::vector<float> cooling_schedule(Cooling cooling, TemperatureRange range, std
   return schedule;
 }
 
+std::vector<double> rising_inverse_temperatures(const Graph& graph, double hottest, std::size_t count) {
+  assert(count >= 2);
+  std::vector<double> rising(count, hottest);
+  const double low = std::max(hottest, std::min(0.5, temperature_range(graph).hot));
+  const std::size_t first = hottest < low ? 1 : 0;
+  for (std::size_t t = first; t < count; ++t) {
+    const double share =
+        static_cast<double>(t - first) / static_cast<double>(std::max<std::size_t>(1, count - 1 - first));
+    rising[t] = low * std::pow(1 / low, share);
+  }
+  rising.back() = 1;
+  return rising;
+}
+
 std::vector<double> equal_cost_spacing(std::span<const double> inverse_temperatures,
                                        std::span<const double> costs, std::size_t count) {
   assert(inverse_temperatures.size() == costs.size() + 1 && count >= 2);

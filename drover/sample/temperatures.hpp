@@ -30,6 +30,10 @@ enum class Cooling {
 /// The inverse temperature of each of `sweeps` sweeps, from range.hot to range.cold.
 std::vector<float> cooling_schedule(Cooling cooling, TemperatureRange range, std::uint64_t sweeps);
 
+/// `count` >= 2 inverse temperatures from `hottest` to 1, for a start: the hot end (which may be 0), then
+/// equal factors from the hottest useful inverse temperature of the graph.
+std::vector<double> rising_inverse_temperatures(const Graph& graph, double hottest, std::size_t count);
+
 /// `count` >= 2 inverse temperatures from the first to the last of `inverse_temperatures`, such that each
 /// step costs the same, where `costs[t]` is what the step from t to t + 1 cost and cost is taken to be spread
 /// evenly within a step. Steps of no cost at all are spread evenly too.

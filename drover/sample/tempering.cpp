@@ -59,20 +59,6 @@ LadderOptions checked(const LadderOptions& options, const Graph& graph) {
   return filled;
 }
 
-std::vector<double> first_ladder(const Graph& graph, double hottest, std::size_t rungs) {
-  assert(rungs >= 2);
-  std::vector<double> ladder(rungs, hottest);
-  const double low = std::max(hottest, std::min(0.5, temperature_range(graph).hot));
-  const std::size_t first = hottest < low ? 1 : 0;
-  for (std::size_t t = first; t < rungs; ++t) {
-    const double share =
-        static_cast<double>(t - first) / static_cast<double>(std::max<std::size_t>(1, rungs - 1 - first));
-    ladder[t] = low * std::pow(1 / low, share);
-  }
-  ladder.back() = 1;
-  return ladder;
-}
-
 std::size_t wanted_rungs(double barrier, const LadderOptions& options) {
   if (options.rungs > 0) return options.rungs;
   const auto wanted = static_cast<std::size_t>(std::ceil(2 * barrier)) + 2;

@@ -76,10 +76,6 @@ TemperingReport tempering_report(const Ladder& ladder, const SwapCounts& counts)
 /// Raises usage errors; fills in the hot end. The result has `hottest` >= 0.
 LadderOptions checked(const LadderOptions& options, const Graph& graph);
 
-/// The ladder before anything is known: the hot end, then equal factors from the hottest useful inverse
-/// temperature of the graph to 1.
-std::vector<double> first_ladder(const Graph& graph, double hottest, std::size_t rungs);
-
 /// How many rungs the barrier asks for, within the options' limits.
 std::size_t wanted_rungs(double barrier, const LadderOptions& options);
 
@@ -289,7 +285,7 @@ template <Kernel K>
 Ladder tune_ladder(const Graph& graph, const K& kernel, const LadderOptions& asked) {
   const LadderOptions options = checked(asked, graph);
   Ladder ladder;
-  ladder.inverse_temperatures = first_ladder(graph, options.hottest, wanted_rungs(6, options));
+  ladder.inverse_temperatures = rising_inverse_temperatures(graph, options.hottest, wanted_rungs(6, options));
   for (const std::uint64_t share : {16, 16, 8, 4, 2}) {
     const SwapCounts counts =
         try_ladder(kernel, ladder.inverse_temperatures, options.seed, options.sweeps / share);

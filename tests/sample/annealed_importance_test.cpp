@@ -1,0 +1,136 @@
+#include "drover/sample/annealed_importance.hpp"
+
+#include <gtest/gtest.h>
+#include <oneapi/tbb/task_arena.h>
+
+#include "drover/core/error.hpp"
+#include "drover/infer/enumerate.hpp"
+#include "tests/support/kernel_test.hpp"
+#include "tests/support/random_models.hpp"
+#include "tests/support/reference_kernel.hpp"
+
+namespace drover {
+namespace {
+
+using testing::ReferenceKernel;
+
+testing::RandomModelOptions mixed(std::uint64_t seed) {
+  return {.variables = 6, .max_states = 4, .max_arity = 3, .factors = 8, .scale = seed % 2 ? 0.7 : 1.5};
+}
+
+// (log_z - exact) / mcse is close to standard normal, so over N independent models its squares add up to a
+// chi-square of N degrees: mean N, variance 2 N. N = 150: within 5 standard deviations is 63 .. 237, a
+// ratio of spread to reported error between 0.65 and 1.26. Four errors are exceeded with probability 6e-5
+// per model, 0.01 in all (fixed seeds: it either happens or does not).
+TEST(AnnealedImportance, ErrorBarIsRightOnRandomModels) {
+  const int models = 150;
+  double squares = 0, sum = 0;
+  int covered = 0;
+  for (std::uint64_t seed = 0; seed < models; ++seed) {
+    const Graph graph = compile(testing::random_model(seed, mixed(seed)));
+    const double exact = enumerate(graph).log_z;
+    const ReferenceKernel kernel(graph, 16);
+    const ImportanceResult result =
+        annealed_importance(graph, kernel, {.seed = seed, .sweeps = 30, .chains = 256});
+    const double score = (result.log_z - exact) / result.mcse;
+    EXPECT_LT(std::abs(score), 4) << "seed " << seed << " log_z " << result.log_z << " exact " << exact;
+    EXPECT_LT(result.bound, exact + 5 * result.bound_mcse);
+    EXPECT_LE(result.bound, result.log_z);
+    EXPECT_GT(result.effective_samples, 20) << "seed " << seed;
+    EXPECT_LE(result.effective_samples, 256 + 1e-6);
+    EXPECT_EQ(result.log_weights.size(), 256U);
+    squares += score * score;
+    sum += score;
+    covered += result.lower <= exact && exact <= result.upper;
+  }
+  const double degrees = models;
+  EXPECT_GT(squares, degrees - 5 * std::sqrt(2 * degrees));
+  EXPECT_LT(squares, degrees + 5 * std::sqrt(2 * degrees));
+  EXPECT_LT(std::abs(sum), 5 * std::sqrt(degrees));
+  // Coverage 95 %: binomial, 5 standard deviations below.
+  EXPECT_GT(covered, 0.95 * degrees - 5 * std::sqrt(0.95 * 0.05 * degrees));
+}
+
+// The same model many times: the spread of the answers against the mean reported error.
+TEST(AnnealedImportance, ReportedErrorEqualsTheSpreadOverSeeds) {
+  const Graph graph = compile(testing::random_model(3, {.variables = 8, .factors = 14, .scale = 1}));
+  const double exact = enumerate(graph).log_z;
+  const ReferenceKernel kernel(graph, 32);
+  const int runs = 200;
+  double squares = 0, reported = 0;
+  for (std::uint64_t seed = 0; seed < runs; ++seed) {
+    const ImportanceResult result =
+        annealed_importance(graph, kernel, {.seed = seed, .sweeps = 20, .chains = 128});
+    squares += (result.log_z - exact) * (result.log_z - exact);
+    reported += result.mcse * result.mcse;
+  }
+  // squares / (mean reported variance) is chi-square with `runs` degrees.
+  const double statistic = squares / (reported / runs);
+  EXPECT_GT(statistic, runs - 5 * std::sqrt(2.0 * runs));
+  EXPECT_LT(statistic, runs + 5 * std::sqrt(2.0 * runs));
+}
+
+// Without interactions one step is enough to see the formula: log w = l(x_0), E[w] = Z / Z_0; and more sweeps
+// bring the spread of the weights down.
+TEST(AnnealedImportance, MoreSweepsSharpenTheWeights) {
+  const Graph graph = compile(testing::random_model(5, {.variables = 10, .factors = 15, .scale = 1.5}));
+  const ReferenceKernel kernel(graph, 64);
+  const auto few = annealed_importance(graph, kernel, {.seed = 1, .sweeps = 10, .chains = 256});
+  const auto many = annealed_importance(graph, kernel, {.seed = 1, .sweeps = 300, .chains = 256});
+  EXPECT_LT(many.mcse, 0.6 * few.mcse);
+  EXPECT_GT(many.effective_samples, few.effective_samples);
+  EXPECT_LT(std::abs(many.log_z - enumerate(graph).log_z), 4 * many.mcse);
+  EXPECT_GT(many.bound, few.bound);
+}
+
+TEST(AnnealedImportance, SameBitsForAnyNumberOfThreads) {
+  const Graph graph = compile(testing::random_model(6, mixed(0)));
+  const ReferenceKernel kernel(graph, 8);
+  const auto run = [&](int threads) {
+    oneapi::tbb::task_arena arena(threads);
+    return arena.execute(
+        [&] { return annealed_importance(graph, kernel, {.seed = 2, .sweeps = 12, .chains = 100}); });
+  };
+  const ImportanceResult one = run(1), two = run(2);
+  EXPECT_EQ(one.log_weights, two.log_weights);
+  EXPECT_EQ(one.log_weights.size(), 100U);
+  EXPECT_EQ(one.log_z, two.log_z);
+  EXPECT_EQ(one.lower, two.lower);
+}
+
+TEST(AnnealedImportance, StopsWithTheFirstBatch) {
+  const Graph graph = compile(testing::random_model(6, mixed(0)));
+  const ReferenceKernel kernel(graph, 8);
+  const ImportanceResult result = annealed_importance(
+      graph, kernel, {.seed = 2, .sweeps = 12, .chains = 100, .stop = [] { return true; }});
+  EXPECT_EQ(result.log_weights.size(), 8U);
+}
+
+TEST(AnnealedImportance, RefusesZerosAndSaysWhy) {
+  Model model;
+  model.cardinalities = {2, 2};
+  const VariableId scope[2] = {0, 1};
+  const double values[4] = {0, log_zero, 0, 1};
+  model.tables.add(scope, values);
+  const Graph graph = compile(model);
+  try {
+    annealed_importance(graph, ReferenceKernel(graph, 2), {});
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::misfit);
+    EXPECT_NE(std::string(error.what()).find("uniform"), std::string::npos);
+  }
+}
+
+TEST(AnnealedImportance, EstimateOfKnownWeights) {
+  const ImportanceResult result = importance_estimate({0, std::log(3.0)}, 10, 1);
+  EXPECT_NEAR(result.log_z, 10 + std::log(2.0), 1e-12);
+  EXPECT_NEAR(result.mcse, 0.5, 1e-12);  // w / mean = 0.5, 1.5: sd = sqrt(0.5), over sqrt(2)
+  EXPECT_NEAR(result.effective_samples, 1.6, 1e-12);
+  EXPECT_NEAR(result.bound, 10 + std::log(3.0) / 2, 1e-12);
+  EXPECT_NEAR(result.lower, 10, 1e-12);
+  EXPECT_NEAR(result.upper, 10 + std::log(3.0), 1e-12);
+}
+
+}  // namespace
+}  // namespace drover
