@@ -3,12 +3,15 @@
 
 #include <string_view>
 
-namespace drover {
+namespace drover::assets {
 
-std::string_view page_html();         ///< web/report.html, with {{marks}} to fill
-std::string_view page_css();          ///< web/report.css
-std::string_view page_js();           ///< web/report.js
-std::string_view page_selftest_js();  ///< web/selftest.js
-std::string_view echarts_js();        ///< echarts.min.js of the version in package.json
+std::string_view report_html();  ///< the page, with {{marks}} to fill
+std::string_view report_css();
+std::string_view selftest_js();
+std::string_view draw_js();
+std::string_view marginals_js();
+std::string_view sections_js();
+std::string_view report_js();
+std::string_view echarts_js();  ///< echarts.min.js of the version in package.json
 
-}  // namespace drover
+}  // namespace drover::assets

@@ -1,5 +1,5 @@
 // The page is web/report.html with its marks filled: style, scripts, and the data as JSON, which
-// web/report.js draws. All text of the model travels as JSON strings and reaches the page through
+// the scripts of web/ draw. All text of the model travels as JSON strings and reaches the page through
 // textContent, so names can neither break the page nor run as code.
 #include "drover/report/report.hpp"
 
@@ -100,9 +100,9 @@ std::string marginals_json(const std::vector<ReportMarginal>& marginals) {
       return k < m.mcse.size() ? m.mcse[k] : none;
     });
   }
-  append_array(out, "rhat", shown, [&](std::size_t v) { append_number(out, marginals[v].rhat, 5); });
+  append_array(out, "rhat", shown, [&](std::size_t v) { append_number(out, marginals[v].rhat, 7); });
   out += ',';
-  append_array(out, "ess", shown, [&](std::size_t v) { append_number(out, marginals[v].ess, 5); });
+  append_array(out, "ess", shown, [&](std::size_t v) { append_number(out, marginals[v].ess, 6); });
   return out + '}';
 }
 
@@ -266,7 +266,7 @@ std::string escape_html(std::string_view text) {
 }
 
 /// Replaces each {{mark}} of the page once, from left to right: filled-in text is not searched again.
-std::string fill(std::string_view page, const std::map<std::string, std::string, std::less<>>& texts) {
+std::string fill(std::string_view page, const std::map<std::string_view, std::string_view>& texts) {
   std::size_t size = page.size();
   for (const auto& [mark, text] : texts) size += text.size();
   std::string out;
@@ -276,7 +276,7 @@ std::string fill(std::string_view page, const std::map<std::string, std::string,
     out += page.substr(0, open);
     if (open == std::string_view::npos) return out;
     const std::size_t close = page.find("}}", open);
-    out += texts.at(std::string(page.substr(open + 2, close - open - 2)));
+    out += texts.at(page.substr(open + 2, close - open - 2));
     page.remove_prefix(close + 2);
   }
 }
@@ -285,14 +285,20 @@ std::string fill(std::string_view page, const std::map<std::string, std::string,
 
 std::string render_report(const ReportData& data) {
   const bool embed = data.result_json.size() <= report_max_result_bytes;
-  return fill(page_html(), {{"title", escape_html(data.title)},
-                            {"verdict", escape_html(data.verdict_text)},
-                            {"css", std::string(page_css())},
-                            {"selftest", std::string(page_selftest_js())},
-                            {"echarts", std::string(echarts_js())},
-                            {"data", script_safe(data_json(data))},
-                            {"result", embed ? script_safe(data.result_json) : std::string()},
-                            {"script", std::string(page_js())}});
+  const std::string title = escape_html(data.title), verdict = escape_html(data.verdict_text);
+  const std::string values = script_safe(data_json(data));
+  const std::string result = embed ? script_safe(data.result_json) : std::string();
+  return fill(assets::report_html(), {{"title", title},
+                                      {"verdict", verdict},
+                                      {"data", values},
+                                      {"result", result},
+                                      {"css", assets::report_css()},
+                                      {"selftest", assets::selftest_js()},
+                                      {"echarts", assets::echarts_js()},
+                                      {"draw", assets::draw_js()},
+                                      {"marginals", assets::marginals_js()},
+                                      {"sections", assets::sections_js()},
+                                      {"report", assets::report_js()}});
 }
 
 }  // namespace drover

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
-#include <cstdio>
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -45,10 +45,13 @@ class Browser : public ::testing::Test {
     if (!folder_.empty()) fs::remove_all(folder_);
   }
 
-  Visit visit(const std::string& name, const ReportData& data, const std::string& size = "1200,900") {
+  /// `actions` is a script that plays the reader once the page is there.
+  Visit visit(const std::string& name, const ReportData& data, const std::string& size = "1200,900",
+              const std::string& actions = "") {
     const char* keep = std::getenv("DROVER_REPORT_PAGES");
     const fs::path file = (keep ? fs::path(keep) : folder_) / (name + ".html");
-    std::ofstream(file, std::ios::binary) << render_report(data);
+    std::ofstream(file, std::ios::binary)
+        << render_report(data) << (actions.empty() ? "" : "<script>" + actions + "</script>");
     // /dev/null for input: the browser must not wait for a terminal.
     const std::string command =
         "timeout 90 chromium --headless --no-sandbox --disable-gpu --disable-dev-shm-usage "
@@ -100,7 +103,7 @@ TEST_F(Browser, GridShowsAllCharts) {
   expect_charts(seen,
                 {"marginals", "energy", data.traces[1].name, "autocorrelation", "slowest", "image", "image"});
   EXPECT_NE(seen.dom.find("2,500 variables"), std::string::npos);
-  EXPECT_NE(seen.dom.find("1 to 25 of 2,500"), std::string::npos);
+  EXPECT_NE(seen.dom.find("1 to 15 of 2,500"), std::string::npos);
 }
 
 TEST_F(Browser, ExactNetworkShowsOnlyWhatItHas) {
@@ -116,9 +119,62 @@ TEST_F(Browser, HostileNamesAreText) {
   expect_charts(
       seen, {"marginals", "energy", "R-hat", "autocorrelation", "slowest", "image", data.figures[0].title});
   EXPECT_EQ(seen.report["title"].get<std::string>().substr(0, 9), "</script>");
-  EXPECT_EQ(seen.report["scripts"], 5);  // those of web/report.html
+  EXPECT_EQ(seen.report["scripts"], 8);  // those of web/report.html
   EXPECT_EQ(seen.report["images"], 0);
   EXPECT_NE(seen.dom.find("<h1>&lt;/script&gt;"), std::string::npos);
+}
+
+/// The text of a table cell: row and column of the marginals, from 0.
+std::string cell(const json& said, std::size_t row, std::size_t column) {
+  return said["rows"][row][column];
+}
+
+TEST_F(Browser, TableSortsSearchesPagesAndSaves) {
+  const ReportData data = testing::grid_page();
+  const Visit seen = visit("actions", data, "1200,900", R"(
+    const say = {};
+    const table = document.querySelector("[aria-label='Marginals as a table'] table");
+    const read = () => ({
+      rows: Array.from(table.tBodies[0].rows, (row) => Array.from(row.cells, (cell) => cell.textContent)),
+      sort: Array.from(table.tHead.rows[0].cells, (cell) => cell.getAttribute("aria-sort")),
+      count: document.querySelector(".count").textContent,
+      chart: charts[0].chart.getOption().xAxis[0].data,
+    });
+    const press = (title) => Array.from(document.querySelectorAll("button")).find((b) => b.textContent.startsWith(title)).click();
+    const type = (word) => { const box = document.querySelector("input"); box.value = word; box.dispatchEvent(new Event("input")); };
+    press("R-hat"); say.falling = read();
+    press("R-hat"); say.rising = read();
+    press("ESS"); say.slow = read();
+    press("#"); press("Next"); say.second = read();
+    type("X7,1"); say.found = read();
+    type("nothing like this"); say.none = read();
+    URL.createObjectURL = (blob) => { say.type = blob.type; say.size = blob.size; return "blob:none"; };
+    HTMLAnchorElement.prototype.click = function () { say.file = this.download; };
+    press("Download");
+    const note = document.createElement("pre"); note.id = "said"; note.hidden = true; note.textContent = JSON.stringify(say);
+    document.body.append(note);
+  )");
+  const std::string open = "<pre id=\"said\" hidden=\"\">";
+  const std::size_t begin = seen.dom.find(open);
+  ASSERT_NE(begin, std::string::npos);
+  const json said =
+      json::parse(seen.dom.substr(begin + open.size(), seen.dom.find("</pre>", begin) - begin - open.size()));
+  const auto by_rhat = [](const auto& a, const auto& b) { return a.rhat < b.rhat; };
+  const auto [least, most] = std::minmax_element(data.marginals.begin(), data.marginals.end(), by_rhat);
+  EXPECT_EQ(cell(said["falling"], 0, 1), most->variable);
+  EXPECT_EQ(said["falling"]["chart"][0], most->variable);
+  EXPECT_EQ(said["falling"]["sort"][6], "descending");
+  EXPECT_EQ(cell(said["rising"], 0, 6), fmt::format("{:.3f}", least->rhat));
+  EXPECT_EQ(cell(said["slow"], 0, 1), data.slowest[0].first);
+  EXPECT_EQ(cell(said["second"], 0, 1), "x0,15");
+  EXPECT_EQ(said["second"]["rows"].size(), 15u);
+  EXPECT_EQ(said["found"]["count"],
+            "11 of 2,500 variables");  // x7,1 and x7,10 .. x7,19
+  EXPECT_EQ(cell(said["found"], 0, 1), "x7,1");
+  EXPECT_EQ(said["none"]["rows"].size(), 0u);
+  EXPECT_EQ(said["type"], "application/json");
+  EXPECT_EQ(said["size"], data.result_json.size());
+  EXPECT_EQ(said["file"], "marginals-of-grid-50x50-uai.json");
 }
 
 TEST_F(Browser, PhoneWidthDoesNotScrollSideways) {

@@ -32,15 +32,18 @@ std::string data_text(const std::string& page) {
 }
 
 TEST(Report, EmbedsItsScripts) {
-  EXPECT_GT(echarts_js().size(), 500'000u);
-  for (std::string_view script : {page_js(), page_selftest_js(), echarts_js()}) {
+  const std::vector<std::string_view> scripts = {assets::echarts_js(),  assets::selftest_js(),
+                                                 assets::draw_js(),     assets::marginals_js(),
+                                                 assets::sections_js(), assets::report_js()};
+  EXPECT_GT(assets::echarts_js().size(), 500'000u);
+  for (std::string_view script : scripts) {
     EXPECT_EQ(script.find("</script"), std::string_view::npos);
     EXPECT_EQ(script.find("<!--"), std::string_view::npos);
   }
   const std::string page = render_report({});
-  EXPECT_NE(page.find(echarts_js()), std::string::npos);
-  EXPECT_NE(page.find(page_js()), std::string::npos);
-  EXPECT_EQ(page.find("{{"), page.find("{{", page.find(echarts_js())));  // no mark of the page is left
+  for (std::string_view script : scripts) EXPECT_NE(page.find(script), std::string::npos);
+  for (const char* mark : {"{{title}}", "{{data}}", "{{report}}"})
+    EXPECT_EQ(page.find(mark), std::string::npos);
 }
 
 TEST(Report, CarriesTheData) {
