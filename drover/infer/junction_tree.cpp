@@ -1,0 +1,337 @@
+#include "drover/infer/junction_tree.hpp"
+
+#include <fmt/format.h>
+#include <tbb/blocked_range.h>
+#include <tbb/parallel_for.h>
+
+#include <algorithm>
+#include <cassert>
+#include <cmath>
+#include <optional>
+
+#include "drover/core/error.hpp"
+#include "drover/core/random.hpp"
+#include "drover/infer/cluster_conditionals.hpp"
+#include "drover/infer/cluster_tree.hpp"
+#include "drover/infer/projections.hpp"
+
+namespace drover {
+namespace {
+
+OrderOptions order_options(const ExactOptions& options) {
+  OrderOptions result;
+  result.tries = options.order_tries;
+  result.seed = options.seed;
+  return result;
+}
+
+// Messages upward, the same again for the way down or for maxima, and the bookkeeping of every cluster.
+double predict_bytes(const ClusterTree& tree) {
+  return 2 * sizeof(double) * tree.message_entries() +
+         static_cast<double>(sizeof(std::uint32_t) * tree.scopes.size() + 256 * tree.size());
+}
+
+std::string readable_bytes(double bytes) {
+  if (!(bytes < 0x1p60)) return fmt::format("2^{:.0f} bytes", std::log2(bytes));
+  return bytes < 0x1p30 ? fmt::format("{:.1f} MB", bytes / 0x1p20) : fmt::format("{:.1f} GB", bytes / 0x1p30);
+}
+
+void refuse_above(const ExactPlan& plan, std::size_t limit) {
+  if (plan.fits(limit)) return;
+  if (!plan.order.exact)
+    throw Error(
+        ErrorKind::misfit,
+        fmt::format("exact inference does not fit this model: its treewidth (at most {}) needs tables of "
+                    "up to 2^{:.0f} entries; the memory limit is {}",
+                    plan.order.width, plan.order.log2_max_clique,
+                    readable_bytes(static_cast<double>(limit))));
+  throw Error(
+      ErrorKind::misfit,
+      fmt::format("exact inference would need {} (treewidth at most {}, largest table 2^{:.1f} entries); "
+                  "the memory limit is {}",
+                  readable_bytes(plan.predicted_bytes), plan.order.width, plan.order.log2_max_clique,
+                  readable_bytes(static_cast<double>(limit))));
+}
+
+using Table = std::unique_ptr<double[]>;
+
+}  // namespace
+
+ExactPlan plan_exact(const Graph& graph, const ExactOptions& options) {
+  ExactPlan plan;
+  plan.order = find_elimination_order(graph, order_options(options));
+  if (plan.order.exact) {
+    const ClusterTree tree = build_cluster_tree(graph, plan.order.order);
+    plan.predicted_bytes = predict_bytes(tree);
+    plan.predicted_operations = tree.table_entries();
+  } else {
+    plan.predicted_bytes = std::exp2(plan.order.log2_total_table) * sizeof(double);
+    plan.predicted_operations = std::exp2(plan.order.log2_total_table);
+  }
+  return plan;
+}
+
+class JunctionTree::Engine {
+ public:
+  Engine(const Graph& graph, const ExactPlan& plan)
+      : graph_(graph),
+        width_(plan.order.width),
+        tree_(build_cluster_tree(graph, plan.order.order)),
+        predicted_(static_cast<std::size_t>(predict_bytes(tree_))),
+        factors_(gather_factors(graph, tree_)) {
+    std::vector<double> costs(tree_.size());
+    message_offsets_.reserve(tree_.size() + 1);
+    message_offsets_.push_back(0);
+    for (std::size_t c = 0; c < tree_.size(); ++c) {
+      message_offsets_.push_back(message_offsets_[c] + table_size(tree_.cardinalities, tree_.separator(c)));
+      costs[c] = 500 + static_cast<double>(table_size(tree_.cardinalities, tree_.scope(c)));
+    }
+    schedule_ = TreeSchedule(tree_.parent, costs);
+  }
+
+  std::size_t predicted_bytes() const { return predicted_; }
+  std::uint32_t width() const { return width_; }
+
+  double log_z() {
+    sum_up();
+    double total = graph_.log_constant;
+    for (double shift : shifts_) total += shift;
+    return total;
+  }
+
+  std::vector<std::vector<double>> marginals() {
+    std::vector<Query> queries(tree_.cardinalities.size());
+    for (std::uint32_t p = 0; p < queries.size(); ++p) queries[p].scope = {p};
+    std::vector<std::vector<double>> by_place = answer(std::move(queries));
+    std::vector<std::vector<double>> result(graph_.size());
+    for (std::size_t p = 0; p < by_place.size(); ++p) result[tree_.variable_at[p]] = std::move(by_place[p]);
+    return result;
+  }
+
+  std::vector<std::vector<double>> pair_marginals(std::span<const std::pair<VariableId, VariableId>> pairs) {
+    std::vector<Query> queries;
+    for (const auto& [i, j] : pairs) {
+      assert(i != j && i < graph_.size() && j < graph_.size());
+      const std::uint32_t a = tree_.place_of[i], b = tree_.place_of[j];
+      const auto scope = tree_.scope(tree_.home[std::min(a, b)]);
+      if (!std::binary_search(scope.begin(), scope.end(), std::max(a, b)))
+        throw Error(ErrorKind::misfit,
+                    fmt::format("variables {} and {} share no factor; their joint distribution "
+                                "is not at hand in the junction tree",
+                                graph_.name(i), graph_.name(j)));
+      queries.push_back({{std::min(a, b), std::max(a, b)}, no_node});
+    }
+    std::vector<std::vector<double>> result = answer(std::move(queries));
+    for (std::size_t k = 0; k < result.size(); ++k) {
+      const auto [i, j] = pairs[k];
+      if (tree_.place_of[i] < tree_.place_of[j]) continue;
+      const std::size_t rows = graph_.cardinalities[i], columns = graph_.cardinalities[j];
+      std::vector<double> turned(rows * columns);
+      for (std::size_t r = 0; r < rows; ++r)
+        for (std::size_t c = 0; c < columns; ++c) turned[r * columns + c] = result[k][c * rows + r];
+      result[k] = std::move(turned);
+    }
+    return result;
+  }
+
+  MapResult map() {
+    const Table messages = std::make_unique_for_overwrite<double[]>(message_offsets_.back());
+    std::vector<double> shifts(tree_.size());
+    pass_up(Reduce::maximum, messages.get(), shifts);
+    const ClusterConditionals conditionals(tree_, factors_, messages.get(), message_offsets_);
+    std::vector<Value> x(tree_.cardinalities.size());
+    std::vector<double> weights(conditionals.max_states());
+    for (std::size_t c = tree_.size(); c-- > 0;) {
+      const std::size_t states = conditionals.log_weights(c, x.data(), weights.data());
+      const auto best =
+          std::max_element(weights.begin(), weights.begin() + static_cast<std::ptrdiff_t>(states));
+      conditionals.assign(c, static_cast<std::size_t>(best - weights.begin()), x.data());
+    }
+    MapResult result;
+    result.assignment.resize(graph_.size());
+    for (std::size_t p = 0; p < x.size(); ++p) result.assignment[tree_.variable_at[p]] = x[p];
+    result.log_score = log_score(graph_, result.assignment);
+    return result;
+  }
+
+  void sample(std::uint64_t seed, std::uint64_t first_draw, std::size_t count, std::span<Value> out) {
+    assert(out.size() == count * graph_.size());
+    sum_up();
+    if (!conditionals_) conditionals_.emplace(tree_, factors_, messages_.get(), message_offsets_);
+    const Random random(seed, Stream::exact);
+    tbb::parallel_for(
+        tbb::blocked_range<std::size_t>(0, count), [&](const tbb::blocked_range<std::size_t>& range) {
+          std::vector<Value> x(tree_.cardinalities.size());
+          std::vector<double> weights(conditionals_->max_states());
+          for (std::size_t d = range.begin(); d < range.end(); ++d) {
+            for (std::size_t c = tree_.size(); c-- > 0;) {
+              const std::size_t states = conditionals_->log_weights(c, x.data(), weights.data());
+              const double u = random.uniform(0, first_draw + d, tree_.variable_at[tree_.eliminated(c)[0]]);
+              conditionals_->assign(c, draw({weights.data(), states}, u), x.data());
+            }
+            for (std::size_t p = 0; p < x.size(); ++p) out[d * graph_.size() + tree_.variable_at[p]] = x[p];
+          }
+        });
+  }
+
+ private:
+  struct Query {
+    std::vector<std::uint32_t> scope;
+    std::uint32_t separator_of = no_node;  // read from this cluster's separator; else from the home cluster
+  };
+
+  // The state whose interval of the cumulative weights holds u; never one of weight zero.
+  static std::size_t draw(std::span<double> weights, double u) {
+    const double high = *std::max_element(weights.begin(), weights.end());
+    double total = 0;
+    for (double& weight : weights) total += weight = std::exp(weight - high);
+    double rest = u * total;
+    std::size_t chosen = 0;
+    for (std::size_t s = 0; s < weights.size(); ++s) {
+      if (weights[s] == 0) continue;
+      chosen = s;
+      if (rest < weights[s]) break;
+      rest -= weights[s];
+    }
+    return chosen;
+  }
+
+  std::vector<Operand> operands_of(std::size_t c, const double* messages) const {
+    std::vector<Operand> operands;
+    for (std::size_t g = factors_.group_offsets[c]; g < factors_.group_offsets[c + 1]; ++g)
+      operands.push_back(factors_.operand(g));
+    for (std::uint32_t child : tree_.children(c))
+      operands.push_back({tree_.separator(child), messages + message_offsets_[child]});
+    return operands;
+  }
+
+  void pass_up(Reduce reduce, double* messages, std::vector<double>& shifts) const {
+    schedule_.upward([&](std::uint32_t c) {
+      double* out = messages + message_offsets_[c];
+      contract(reduce, tree_.cardinalities, tree_.scope(c), operands_of(c, messages), 0.0, tree_.separator(c),
+               out);
+      shifts[c] = subtract_maximum(out, message_offsets_[c + 1] - message_offsets_[c]);
+    });
+    for (std::size_t c = 0; c < tree_.size(); ++c)
+      if (shifts[c] == log_zero)
+        throw Error(
+            ErrorKind::bad_data,
+            fmt::format("the model is impossible: Z = 0; the factors met at variable {} leave no joint state",
+                        graph_.name(tree_.variable_at[tree_.eliminated(c).back()])));
+  }
+
+  void sum_up() {
+    if (messages_) return;
+    Table messages = std::make_unique_for_overwrite<double[]>(message_offsets_.back());
+    shifts_.resize(tree_.size());
+    pass_up(Reduce::log_sum_exp, messages.get(), shifts_);
+    messages_ = std::move(messages);
+  }
+
+  // Reads every query off the smallest table that holds it during one downward pass.
+  std::vector<std::vector<double>> answer(std::vector<Query> queries) {
+    sum_up();
+    place_single_variables(queries);
+    std::vector<std::vector<double>> results(queries.size());
+    std::vector<std::vector<std::uint32_t>> at_separator(tree_.size()), at_cluster(tree_.size());
+    for (std::uint32_t q = 0; q < queries.size(); ++q) {
+      results[q].resize(table_size(tree_.cardinalities, queries[q].scope));
+      if (queries[q].separator_of != no_node)
+        at_separator[queries[q].separator_of].push_back(q);
+      else
+        at_cluster[tree_.home[queries[q].scope[0]]].push_back(q);
+    }
+    std::vector<Table> down(tree_.size());  // log p(separator) - message, from parent's visit to own visit
+    schedule_.downward([&](std::uint32_t c) {
+      std::vector<Operand> operands = operands_of(c, messages_.get());
+      double constant = 0;
+      if (tree_.parent[c] == no_node)
+        constant = -shifts_[c];
+      else
+        operands.push_back({tree_.separator(c), down[c].get()});
+
+      std::vector<Projection> wanted;
+      for (std::uint32_t child : tree_.children(c)) {
+        const std::size_t entries = message_offsets_[child + 1] - message_offsets_[child];
+        down[child] = std::make_unique_for_overwrite<double[]>(entries);
+        wanted.push_back({tree_.separator(child), down[child].get()});
+      }
+      for (std::uint32_t q : at_cluster[c]) wanted.push_back({queries[q].scope, results[q].data()});
+      project(tree_.cardinalities, tree_.scope(c), operands, constant, wanted);
+      down[c].reset();
+
+      for (std::uint32_t child : tree_.children(c)) {
+        wanted.clear();
+        for (std::uint32_t q : at_separator[child]) wanted.push_back({queries[q].scope, results[q].data()});
+        project_table(tree_.cardinalities, tree_.separator(child), down[child].get(), wanted);
+        divide_by_message(down[child].get(), messages_.get() + message_offsets_[child], shifts_[child],
+                          message_offsets_[child + 1] - message_offsets_[child]);
+      }
+    });
+    for (auto& table : results) {
+      double total = 0;
+      for (double p : table) total += p;
+      for (double& p : table) p /= total;  // removes the rounding of log Z
+    }
+    return results;
+  }
+
+  void place_single_variables(std::vector<Query>& queries) const {
+    std::vector<std::uint32_t> smallest(tree_.cardinalities.size(), no_node);
+    const auto entries = [&](std::uint32_t c) { return message_offsets_[c + 1] - message_offsets_[c]; };
+    for (std::uint32_t c = 0; c < tree_.size(); ++c)
+      for (std::uint32_t p : tree_.separator(c))
+        if (smallest[p] == no_node || entries(c) < entries(smallest[p])) smallest[p] = c;
+    for (Query& query : queries)
+      if (query.scope.size() == 1) query.separator_of = smallest[query.scope[0]];
+  }
+
+  const Graph& graph_;
+  std::uint32_t width_;
+  ClusterTree tree_;
+  std::size_t predicted_;
+  ClusterFactors factors_;
+  std::vector<std::size_t> message_offsets_;
+  TreeSchedule schedule_;
+  Table messages_;  // upward, sums; empty until needed
+  std::vector<double> shifts_;
+  std::optional<ClusterConditionals> conditionals_;
+};
+
+JunctionTree::JunctionTree(const Graph& graph, const ExactOptions& options)
+    : JunctionTree(graph, plan_exact(graph, options), options) {}
+
+JunctionTree::JunctionTree(const Graph& graph, const ExactPlan& plan, const ExactOptions& options) {
+  refuse_above(plan, options.memory_limit_bytes);
+  engine_ = std::make_unique<Engine>(graph, plan);
+}
+
+JunctionTree::~JunctionTree() = default;
+JunctionTree::JunctionTree(JunctionTree&&) noexcept = default;
+JunctionTree& JunctionTree::operator=(JunctionTree&&) noexcept = default;
+
+std::size_t JunctionTree::predicted_bytes() const {
+  return engine_->predicted_bytes();
+}
+std::uint32_t JunctionTree::width() const {
+  return engine_->width();
+}
+double JunctionTree::log_z() {
+  return engine_->log_z();
+}
+std::vector<std::vector<double>> JunctionTree::marginals() {
+  return engine_->marginals();
+}
+std::vector<std::vector<double>> JunctionTree::pair_marginals(
+    std::span<const std::pair<VariableId, VariableId>> pairs) {
+  return engine_->pair_marginals(pairs);
+}
+MapResult JunctionTree::map() {
+  return engine_->map();
+}
+void JunctionTree::sample(std::uint64_t seed, std::uint64_t first_draw, std::size_t count,
+                          std::span<Value> out) {
+  engine_->sample(seed, first_draw, count, out);
+}
+
+}  // namespace drover
