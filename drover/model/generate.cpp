@@ -1,0 +1,145 @@
+// generate(): checks the options of `drover generate` and calls the builders.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "drover/core/error.hpp"
+#include "drover/model/builders.hpp"
+
+namespace drover {
+
+namespace {
+
+constexpr std::uint64_t most_variables = 2'000'000'000;
+constexpr std::uint64_t most_factors = 2'000'000'000;
+
+template <class T>
+void require(const char* option, T value, T low, T high) {
+  if (!(value >= low && value <= high))
+    throw Error(ErrorKind::usage,
+                fmt::format("--{} is {}; expected a value from {} to {}", option, value, low, high));
+}
+
+void require_finite(const char* option, const Draw& draw) {
+  if (!std::isfinite(draw.a) || !std::isfinite(draw.b))
+    throw Error(ErrorKind::usage, fmt::format("--{} is not finite", option));
+  if (draw.shape == Draw::Shape::normal) require(fmt::format("{}-sd", option).c_str(), draw.b, 0.0, 1e300);
+  if (draw.shape == Draw::Shape::uniform && draw.b < draw.a)
+    throw Error(ErrorKind::usage, fmt::format("--{} ranges from {} to {}; expected the lower end first",
+                                              option, draw.a, draw.b));
+}
+
+std::uint32_t narrow(std::uint64_t value) {
+  return static_cast<std::uint32_t>(value);
+}
+
+Edges edges_of(const GenerateOptions& options) {
+  const std::uint64_t n = options.variables;
+  const bool lattice = options.kind == GenerateKind::grid || options.kind == GenerateKind::torus ||
+                       options.kind == GenerateKind::potts;
+  if (lattice) {
+    require<std::uint64_t>("width", options.width, 1, most_variables);
+    require<std::uint64_t>("height", options.height, 1, most_variables / options.width);
+    return grid_edges(narrow(options.width), narrow(options.height),
+                      options.periodic || options.kind == GenerateKind::torus);
+  }
+  require<std::uint64_t>("variables", n, 1, most_variables);
+  switch (options.kind) {
+    case GenerateKind::chain:
+      return chain_edges(narrow(n));
+    case GenerateKind::tree:
+      return tree_edges(narrow(n), options.seed);
+    case GenerateKind::complete:
+      require<std::uint64_t>("variables", n, 1, 60'000);
+      return complete_edges(narrow(n));
+    case GenerateKind::random: {
+      double probability = options.probability;
+      if (probability < 0) {
+        require("degree", options.degree, 0.0, static_cast<double>(n - 1));
+        probability = n > 1 ? options.degree / static_cast<double>(n - 1) : 0;
+      }
+      require("probability", probability, 0.0, 1.0);
+      const double edges = probability * static_cast<double>(n) * static_cast<double>(n - 1) / 2;
+      if (edges > static_cast<double>(most_factors))
+        throw Error(ErrorKind::usage, fmt::format("--probability {} with --variables {} makes {:.3g} edges; "
+                                                  "expected at most {}",
+                                                  probability, n, edges, most_factors));
+      return random_edges(narrow(n), probability, options.seed);
+    }
+    default: {
+      require("degree", options.degree, 0.0, static_cast<double>(n - 1));
+      const auto degree = static_cast<std::uint64_t>(options.degree);
+      if (static_cast<double>(degree) != options.degree)
+        throw Error(ErrorKind::usage,
+                    fmt::format("--degree is {}; a regular graph needs a whole number", options.degree));
+      if (n * degree % 2 != 0)
+        throw Error(ErrorKind::usage,
+                    fmt::format("--degree {} with --variables {}: expected an even product", degree, n));
+      require<std::uint64_t>("variables", n * degree / 2, 0, most_factors);
+      return regular_edges(narrow(n), narrow(degree), options.seed);
+    }
+  }
+}
+
+Model generate_tables(const GenerateOptions& options, std::uint64_t states) {
+  require<std::uint64_t>("variables", options.variables, 1, most_variables);
+  const std::uint64_t factors = options.factors == 0 ? options.variables : options.factors;
+  require<std::uint64_t>("factors", factors, 1, most_factors);
+  require<std::uint64_t>("arity", options.arity, 1, std::min<std::uint64_t>(options.variables, 30));
+  require("zero-share", options.zero_share, 0.0, 1.0);
+  const double entries = static_cast<double>(factors) *
+                         std::pow(static_cast<double>(states), static_cast<double>(options.arity));
+  if (entries > 4e9)
+    throw Error(ErrorKind::usage,
+                fmt::format("--factors {} with --states {} and --arity {} makes {:.3g} table entries; "
+                            "expected at most 4e9",
+                            factors, states, options.arity, entries));
+  return random_tables(narrow(options.variables), narrow(states), narrow(factors), narrow(options.arity),
+                       options.coupling, options.zero_share, options.seed);
+}
+
+}  // namespace
+
+Model generate(const GenerateOptions& options) {
+  require_finite("coupling", options.coupling);
+  require_finite("field", options.field);
+  if (options.kind == GenerateKind::rbm) {
+    require<std::uint64_t>("visible", options.visible, 1, 1'000'000);
+    require<std::uint64_t>("hidden", options.hidden, 1, most_factors / options.visible);
+    return rbm(narrow(options.visible), narrow(options.hidden), options.coupling, options.field,
+               options.seed);
+  }
+  std::uint64_t states = options.states;
+  if (states == 0) states = options.kind == GenerateKind::potts ? 3 : 2;
+  require<std::uint64_t>("states", states, 2, max_cardinality);
+  if (options.kind == GenerateKind::tables) return generate_tables(options, states);
+  const Edges edges = edges_of(options);
+  if (states == 2 && options.kind != GenerateKind::potts)
+    return ising(edges, options.coupling, options.field, options.seed);
+  return potts(edges, narrow(states), options.coupling, options.field, options.seed);
+}
+
+const std::vector<std::string>& generate_kind_names() {
+  static const std::vector<std::string> names = {"grid",   "torus",   "chain", "tree",   "complete",
+                                                 "random", "regular", "potts", "tables", "rbm"};
+  return names;
+}
+
+GenerateKind parse_generate_kind(const std::string& name) {
+  const auto& names = generate_kind_names();
+  const auto found = std::find(names.begin(), names.end(), name);
+  if (found != names.end()) return static_cast<GenerateKind>(found - names.begin());
+  std::vector<const char*> candidates;
+  std::string all;
+  for (const std::string& known : names) {
+    candidates.push_back(known.c_str());
+    all += (all.empty() ? "" : ", ") + known;
+  }
+  const std::string near = nearest_name(name, candidates.data(), candidates.size());
+  throw Error(ErrorKind::usage,
+              fmt::format("unknown kind \"{}\"{}; expected one of {}", name,
+                          near.empty() ? "" : fmt::format("; did you mean \"{}\"?", near), all));
+}
+
+}  // namespace drover
