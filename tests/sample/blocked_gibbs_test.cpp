@@ -1,0 +1,275 @@
+// Blocked Gibbs against enumeration: the whole distribution, from exact draws and from its own start.
+#include "drover/sample/blocked_gibbs.hpp"
+
+#include <gtest/gtest.h>
+#include <oneapi/tbb/global_control.h>
+
+#include <algorithm>
+
+#include "drover/infer/support.hpp"
+#include "tests/support/kernel_test.hpp"
+#include "tests/support/random_models.hpp"
+
+namespace drover {
+namespace {
+
+using testing::random_model;
+using testing::RandomModelOptions;
+
+/// Different sizes, arities, zeros and evidence for every seed.
+Graph graph_of(std::uint64_t seed) {
+  RandomModelOptions options;
+  options.variables = 5 + seed % 4;
+  options.max_states = 2 + seed / 4 % 3;
+  options.max_arity = 2 + seed / 3 % 3;
+  options.factors = 6 + seed % 7;
+  options.scale = 0.5 + 0.25 * static_cast<double>(seed % 4);
+  options.zero_share = seed % 5 < 2 ? 0.0 : 0.3;
+  const Model model = random_model(seed, options);
+  Evidence evidence;
+  if (seed % 3 == 0) {
+    const Enumeration exact = enumerate(compile(model));
+    evidence.add(1, exact.best[1]);
+    evidence.add(3, exact.best[3]);
+  }
+  return compile(model, evidence);
+}
+
+/// Limits from single variables to everything at once.
+BlockOptions options_of(std::uint64_t seed) {
+  const std::size_t limits[] = {0, 4, 0, 16, 9};
+  return {.max_entries = limits[seed % 5], .seed = seed};
+}
+
+TEST(BlockedGibbs, LeavesTheDistributionOf240RandomModels) {
+  for (std::uint64_t seed = 0; seed < 240; ++seed) {
+    const Graph graph = graph_of(seed);
+    const BlockedGibbs kernel(graph, options_of(seed));
+    testing::expect_leaves_distribution(kernel, graph, seed);
+    testing::expect_scores(kernel, graph, seed);
+  }
+}
+
+TEST(BlockedGibbs, ReachesTheDistributionOf240RandomModels) {
+  int split = 0;
+  for (std::uint64_t seed = 0; seed < 240; ++seed) {
+    const Graph graph = graph_of(seed);
+    const BlockedGibbs kernel(graph, BlockOptions{.seed = seed});
+    split += !kernel.blocks().connectivity_known();
+    if (kernel.blocks().connectivity_known())
+      testing::expect_reaches_distribution(kernel, graph, seed, 4096, 25);
+  }
+  EXPECT_LT(split, 24);
+}
+
+void add_table(Model& model, std::vector<VariableId> scope, std::vector<double> values) {
+  model.tables.add(scope, values);
+}
+
+TEST(BlockedGibbs, CrossesConstraintsThatSingleVariablesCannot) {
+  const double no = log_zero;
+  Model model;
+  model.cardinalities = {2, 2, 3, 3, 2, 2, 2};
+  add_table(model, {0, 1}, {0.3, no, no, -0.2});                       // x0 = x1
+  add_table(model, {2, 3}, {0.5, no, no, no, no, 0.1, no, -0.4, no});  // a permutation
+  add_table(model, {4, 5, 6}, {0.1, no, no, 0.7, no, 0.2, -0.3, no});  // even parity
+  model.spin_pairs.add(1, 4, 0.6);
+  model.spin_pairs.add(0, 6, -0.4);
+  add_table(model, {3, 5}, {0.1, 0.4, -0.5, 0.9, 0.3, -0.8});
+  const Graph graph = compile(model);
+  const BlockedGibbs kernel(graph);
+  EXPECT_TRUE(kernel.blocks().connectivity_known());
+  testing::expect_reaches_distribution(kernel, graph, 5);
+  // From one single start, so nothing is owed to the variety of starts.
+  const BlockedGibbs from_one(graph, BlockOptions{}, {find_supported_state(graph, 9)});
+  testing::expect_reaches_distribution(from_one, graph, 6);
+
+  // Single variables stay where they are: the test above can fail.
+  const BlockedGibbs single(graph, BlockOptions{.max_entries = 1}, {find_supported_state(graph, 9)});
+  EXPECT_FALSE(single.blocks().connectivity_known());
+  auto state = single.start(1, 0);
+  const auto first = state.values[0];
+  for (std::uint64_t sweep = 0; sweep < 50; ++sweep) single.sweep(state, sweep);
+  EXPECT_TRUE(std::equal(std::begin(first.lane), std::end(first.lane), std::begin(state.values[0].lane)));
+}
+
+/// Sums over many sweeps and chains from exact draws: the mean of the conditionals is the marginal.
+void expect_conditionals(const Graph& graph, const BlockedGibbs& kernel, std::uint64_t seed) {
+  const Enumeration exact = enumerate(graph);
+  const std::uint32_t batches = 200;
+  std::vector<float> sums(kernel.entry_count() * kernel.lanes());
+  std::vector<double> mean(kernel.entry_count(), 0.0), square(kernel.entry_count(), 0.0);
+  RandomSequence random(seed, Stream::exact);
+  for (std::uint32_t batch = 0; batch < batches; ++batch) {
+    auto state = kernel.start(seed, batch * kernel.lanes());
+    for (std::uint32_t lane = 0; lane < kernel.lanes(); ++lane) {
+      double u = random.uniform();
+      std::size_t s = 0;
+      while (s + 1 < exact.probabilities.size() && (u -= exact.probabilities[s]) >= 0) ++s;
+      while (exact.probabilities[s] == 0) --s;
+      kernel.write(state, lane, testing::state_of_index(graph, s));
+    }
+    std::fill(sums.begin(), sums.end(), 0.0F);
+    kernel.sweep(state, 0, ConditionalSums{sums});
+    for (std::size_t e = 0; e < mean.size(); ++e)
+      for (std::uint32_t lane = 0; lane < kernel.lanes(); ++lane) {
+        const double p = sums[e * kernel.lanes() + lane];
+        EXPECT_GE(p, -1e-6);
+        EXPECT_LE(p, 1 + 1e-5);
+        mean[e] += p;
+        square[e] += p * p;
+      }
+  }
+  const double count = double(batches) * kernel.lanes();
+  std::size_t e = 0;
+  for (std::size_t v = 0; v < graph.size(); ++v)
+    for (std::size_t k = graph.cardinalities[v] == 2; k < graph.cardinalities[v]; ++k, ++e) {
+      const double average = mean[e] / count;
+      const double variance = std::max(0.0, square[e] / count - average * average);
+      // Six standard errors (chance 2e-9 each), and what one rare draw that never came could have moved.
+      EXPECT_NEAR(average, exact.marginals[v][k], 6 * std::sqrt(variance / count) + 20 / count)
+          << "seed " << seed << " variable " << v;
+    }
+}
+
+TEST(BlockedGibbs, ConditionalsAverageToTheMarginals) {
+  for (std::uint64_t seed = 0; seed < 60; ++seed) {
+    const Graph graph = graph_of(seed);
+    expect_conditionals(graph, BlockedGibbs(graph, options_of(seed)), seed);
+  }
+}
+
+TEST(BlockedGibbs, OneBlockGivesExactMarginalsOfTrees) {
+  Model model;
+  model.cardinalities = {2, 3, 2, 2, 4};
+  RandomSequence random(4, Stream::generate);
+  for (VariableId v = 1; v < 5; ++v) {
+    std::vector<double> values(model.cardinalities[v / 2] * model.cardinalities[v]);
+    for (double& value : values) value = 2 * random.normal();
+    const VariableId scope[2] = {v / 2, v};
+    if (v > 0) model.tables.add(scope, values);
+  }
+  const Graph graph = compile(model);
+  const Enumeration exact = enumerate(graph);
+  const BlockedGibbs kernel(graph);
+  ASSERT_EQ(kernel.blocks().list.size(), 1U);
+  auto state = kernel.start(1, 0);
+  std::vector<float> sums(kernel.entry_count() * kernel.lanes(), 0.0F);
+  kernel.sweep(state, 0, ConditionalSums{sums});
+  std::size_t e = 0;
+  for (std::size_t v = 0; v < graph.size(); ++v)
+    for (std::size_t k = graph.cardinalities[v] == 2; k < graph.cardinalities[v]; ++k, ++e)
+      for (std::uint32_t lane = 0; lane < 16; ++lane)
+        EXPECT_NEAR(sums[e * 16 + lane], exact.marginals[v][k], 1e-5);
+}
+
+TEST(BlockedGibbs, TemperaturesRaiseTheFactorsAndKeepTheZeros) {
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    const Graph graph = graph_of(seed);
+    const BlockedGibbs kernel(graph, BlockOptions{.seed = seed});
+    if (!kernel.blocks().connectivity_known()) continue;
+    // Lane l of every batch runs at the temperature of class l % 3.
+    const float classes[3] = {0.0F, 0.5F, 2.0F};
+    std::vector<float> temperatures(kernel.lanes());
+    for (std::uint32_t l = 0; l < kernel.lanes(); ++l) temperatures[l] = classes[l % 3];
+    std::vector<double> counts[3];
+    const Enumeration cold = enumerate(graph);
+    for (auto& c : counts) c.assign(cold.probabilities.size(), 0.0);
+    std::vector<Value> x(graph.size());
+    for (std::uint32_t batch = 0; batch < 256; ++batch) {
+      auto state = kernel.start(seed, batch * kernel.lanes());
+      kernel.set_inverse_temperatures(state, temperatures);
+      for (std::uint64_t sweep = 0; sweep < 60; ++sweep) kernel.sweep(state, sweep);
+      for (std::uint32_t l = 0; l < kernel.lanes(); ++l) {
+        kernel.read(state, l, x);
+        ++counts[l % 3][testing::state_index(graph, x)];
+      }
+    }
+    for (int t = 0; t < 3; ++t) {
+      std::vector<double> p(cold.probabilities.size());
+      double total = 0;
+      for (std::size_t s = 0; s < p.size(); ++s) {
+        p[s] = cold.probabilities[s] == 0 ? 0 : std::pow(cold.probabilities[s], classes[t]);
+        total += p[s];
+      }
+      for (double& value : p) value /= total;
+      EXPECT_LT(testing::chi_square_score(counts[t], p), testing::chi_square_limit) << seed << " " << t;
+    }
+  }
+}
+
+TEST(BlockedGibbs, HugeLogFactorsDoNotUnderflow) {
+  // Couplings of 400: a product of exponentials would be zero everywhere in single and double precision.
+  Model model;
+  model.cardinalities.assign(9, 2);
+  for (VariableId v = 0; v < 8; ++v) model.spin_pairs.add(v, v + 1, v % 2 ? 400 : -400);
+  const double field[2] = {0.0, 0.7};
+  model.unaries.add(3, field);
+  const double pull[3] = {-900, 0, 0.5};
+  model.cardinalities.push_back(3);
+  model.unaries.add(9, pull);
+  const VariableId scope[2] = {8, 9};
+  const double table[6] = {0, -2000, -1500, -3000, 0, 0.3};
+  model.tables.add(scope, table);
+  const Graph graph = compile(model);
+  testing::expect_reaches_distribution(BlockedGibbs(graph), graph, 3, 4096, 3);
+}
+
+TEST(BlockedGibbs, BitsDoNotDependOnThreadsOrBatches) {
+  // Many separate grids, so that a block has many chunks.
+  Model model;
+  const std::uint32_t side = 12, copies = 40;
+  model.cardinalities.assign(side * side * copies, 2);
+  RandomSequence random(8, Stream::generate);
+  for (VariableId g = 0; g < copies; ++g)
+    for (VariableId r = 0; r < side; ++r)
+      for (VariableId c = 0; c < side; ++c) {
+        const VariableId v = (g * side + r) * side + c;
+        if (c + 1 < side) model.spin_pairs.add(v, v + 1, random.normal());
+        if (r + 1 < side) model.spin_pairs.add(v, v + side, random.normal());
+      }
+  for (std::size_t limit : {std::size_t{4}, std::size_t{16}}) {
+    const Graph graph = compile(model);
+    const BlockedGibbs kernel(graph, BlockOptions{.max_entries = limit});
+    std::vector<LaneValues> results[2];
+    for (std::size_t threads : {1, 4}) {
+      const tbb::global_control control(tbb::global_control::max_allowed_parallelism, threads);
+      auto state = kernel.start(3, 32);
+      for (std::uint64_t sweep = 0; sweep < 10; ++sweep) kernel.sweep(state, sweep);
+      results[threads == 4] = state.values;
+    }
+    for (std::size_t v = 0; v < graph.size(); ++v)
+      ASSERT_TRUE(std::equal(std::begin(results[0][v].lane), std::end(results[0][v].lane),
+                             std::begin(results[1][v].lane)));
+  }
+  // Chain 35 depends on its own number only, not on its neighbours' states.
+  const Graph graph = compile(model);
+  const BlockedGibbs kernel(graph);
+  auto alone = kernel.start(3, 32), changed = kernel.start(3, 32);
+  std::vector<Value> ones(graph.size(), 1);
+  for (std::uint32_t lane = 0; lane < 16; ++lane)
+    if (lane != 3) kernel.write(changed, lane, ones);
+  for (std::uint64_t sweep = 0; sweep < 5; ++sweep) {
+    kernel.sweep(alone, sweep);
+    kernel.sweep(changed, sweep);
+  }
+  std::vector<Value> a(graph.size()), b(graph.size());
+  kernel.read(alone, 3, a);
+  kernel.read(changed, 3, b);
+  EXPECT_EQ(a, b);
+}
+
+TEST(BlockedGibbs, UniformsAreThoseOfTheSharedGenerator) {
+  const std::uint64_t seed = 0x123456789abcdefULL, sweep = (5ULL << 32) + 77;
+  LaneFloats uniforms[4];
+  block_uniforms(seed, 48, sweep, 1234, uniforms);
+  const Random random(seed, Stream::sweep);
+  for (std::uint32_t lane = 0; lane < 16; ++lane) {
+    const auto words = random.block(48 + lane, sweep, 1234);
+    for (int w = 0; w < 4; ++w)
+      EXPECT_FLOAT_EQ(uniforms[w].lane[lane], static_cast<float>((words[w] + 0.5) * 0x1p-32));
+  }
+}
+
+}  // namespace
+}  // namespace drover
