@@ -72,7 +72,8 @@ double best_rate(double updates, const std::function<void(std::uint64_t)>& sweep
   sweep(0);
   double best = 1e300;
   const auto begin = Clock::now();
-  for (std::uint64_t t = 1; std::chrono::duration<double>(Clock::now() - begin).count() < measured_seconds; ++t) {
+  for (std::uint64_t t = 1; std::chrono::duration<double>(Clock::now() - begin).count() < measured_seconds;
+       ++t) {
     const auto before = Clock::now();
     sweep(t);
     best = std::min(best, std::chrono::duration<double, std::nano>(Clock::now() - before).count());
@@ -141,8 +142,8 @@ void print_row(const std::string& name, const Graph& graph) {
 int main(int argc, char** argv) {
   const bool quick = argc > 1 && std::strcmp(argv[1], "quick") == 0;
   if (quick) measured_seconds = 0.1;
-  fmt::print("updates per nanosecond\n{:28} {:>8} {:>9} {:>9} {:>9} {:>9} {:>9}\n", "model", "naive", "64 lanes",
-             "2 threads", "16 lanes", "chain", "2 threads");
+  fmt::print("updates per nanosecond\n{:28} {:>8} {:>9} {:>9} {:>9} {:>9} {:>9}\n", "model", "naive",
+             "64 lanes", "2 threads", "16 lanes", "chain", "2 threads");
   for (std::uint32_t states : {3U, 8U, 32U}) {
     print_row(fmt::format("Potts K = {} 200x200", states), potts_grid(200, 200, states, false));
     print_row(fmt::format("tables K = {} 200x200", states), potts_grid(200, 200, states, true));
