@@ -82,56 +82,85 @@ HWY_INLINE FloatVector to_uniform(WordVector words) {
   return hn::MulAdd(part, hn::Set(d, 0x1p-23F), hn::Set(d, 0x1p-24F));
 }
 
-/// 2^x for x <= 0, relative error 2e-7; below -126 it stays at 2^-126.
+/// 2^x for x <= 0, relative error 2e-7; below -125 it stays at 2^-125.
 HWY_INLINE FloatVector exp2_of_negative(FloatVector x) {
   const FloatTag d;
-  x = hn::Max(x, hn::Set(d, -126.0F));
-  const IntVector whole = hn::NearestInt(x);
-  const FloatVector f = hn::Sub(x, hn::ConvertTo(d, whole));
+  const IntTag di;
+  x = hn::Max(x, hn::Set(d, -125.0F));
+  // Adding 1.5 * 2^23 rounds to a whole number and leaves it in the low bits of the sum.
+  const FloatVector magic = hn::Set(d, 0x1.8p23F);
+  const FloatVector shifted = hn::Add(x, magic);
+  const FloatVector f = hn::Sub(x, hn::Sub(shifted, magic));
   // Interpolates 2^f at the Chebyshev points of [-1/2, 1/2].
   FloatVector p = hn::MulAdd(hn::Set(d, 1.3390863364616e-3F), f, hn::Set(d, 9.6760319183249e-3F));
   p = hn::MulAdd(p, f, hn::Set(d, 5.5503571142192e-2F));
   p = hn::MulAdd(p, f, hn::Set(d, 2.4022107485308e-1F));
   p = hn::MulAdd(p, f, hn::Set(d, 6.9314718802623e-1F));
   p = hn::MulAdd(p, f, hn::Set(d, 1.0F));
-  const IntVector power = hn::ShiftLeft<23>(hn::Add(whole, hn::Set(IntTag(), 127)));
-  return hn::Mul(p, hn::BitCast(d, power));
+  const IntVector power = hn::ShiftLeft<23>(hn::BitCast(di, shifted));
+  return hn::BitCast(d, hn::Add(hn::BitCast(di, p), power));
 }
 
-/// Draws value k with probability proportional to 2^(inverse_temperature * field(k)) in every lane. A field
-/// of minus infinity is impossible at any temperature. `weights` (states * Lanes floats) receives the
-/// weights, `total` their sum. A lane without any possible value keeps `old_value`: it has left the support.
-template <class Field>
-HWY_INLINE IntVector draw_values(std::uint32_t states, const Field& field, FloatVector inverse_temperature,
-                                 FloatVector uniform, IntVector old_value, float* HWY_RESTRICT weights,
-                                 FloatVector& total) {
+/// The weight 2^(inverse_temperature * (field - highest)); a field of minus infinity has weight zero at any
+/// temperature.
+HWY_INLINE FloatVector weight_of(FloatVector field, FloatVector highest, FloatVector inverse_temperature) {
+  const FloatTag d;
+  const FloatVector power = exp2_of_negative(hn::Mul(hn::Sub(field, highest), inverse_temperature));
+  return hn::IfThenElseZero(hn::Ge(field, hn::Set(d, std::numeric_limits<float>::lowest())), power);
+}
+
+// The draw takes the first value whose cumulative weight exceeds uniform * total. As uniform <= 1 - 2^-24,
+// the threshold stays below the total after rounding, and both sums run in the same order, so that value
+// exists and has a positive weight. A lane without any possible value has left the support: it keeps its old
+// value.
+
+/// `fields` become the weights, `total` their sum.
+template <std::uint32_t states>
+HWY_INLINE IntVector draw_value(FloatVector (&fields)[states], FloatVector inverse_temperature,
+                                FloatVector uniform, IntVector old_value, FloatVector& total) {
+  const FloatTag d;
+  const IntTag di;
+  FloatVector highest = fields[0];
+  for (std::uint32_t k = 1; k < states; ++k) highest = hn::Max(highest, fields[k]);
+  total = hn::Zero(d);
+  for (std::uint32_t k = 0; k < states; ++k) {
+    fields[k] = weight_of(fields[k], highest, inverse_temperature);
+    total = hn::Add(total, fields[k]);
+  }
+  const FloatVector threshold = hn::Mul(uniform, total);
+  FloatVector sum = fields[0];
+  IntVector drawn = hn::Zero(di);
+  for (std::uint32_t k = 1; k < states; ++k) {
+    const auto passed = hn::RebindMask(di, hn::Le(sum, threshold));
+    drawn = hn::IfThenElse(passed, hn::Set(di, static_cast<int>(k)), drawn);
+    sum = hn::Add(sum, fields[k]);
+  }
+  return hn::IfThenElse(hn::RebindMask(di, hn::Gt(total, hn::Zero(d))), drawn, old_value);
+}
+
+/// The same for any number of states; `fields` holds states * Lanes floats.
+HWY_INLINE IntVector draw_value(std::uint32_t states, float* HWY_RESTRICT fields,
+                                FloatVector inverse_temperature, FloatVector uniform, IntVector old_value,
+                                FloatVector& total) {
   const FloatTag d;
   const IntTag di;
   const std::size_t N = hn::Lanes(d);
-  const FloatVector lowest = hn::Set(d, std::numeric_limits<float>::lowest());
-  FloatVector highest = lowest;
-  for (std::uint32_t k = 0; k < states; ++k) {
-    const FloatVector value = field(k);
-    hn::StoreU(value, d, weights + k * N);
-    highest = hn::Max(highest, value);
-  }
+  FloatVector highest = hn::LoadU(d, fields);
+  for (std::uint32_t k = 1; k < states; ++k) highest = hn::Max(highest, hn::LoadU(d, fields + k * N));
   total = hn::Zero(d);
+  HWY_UNROLL(4)
   for (std::uint32_t k = 0; k < states; ++k) {
-    const FloatVector value = hn::LoadU(d, weights + k * N);
-    const FloatVector power = exp2_of_negative(hn::Mul(hn::Sub(value, highest), inverse_temperature));
-    const FloatVector weight = hn::IfThenElseZero(hn::Ge(value, lowest), power);
-    hn::StoreU(weight, d, weights + k * N);
+    const FloatVector weight = weight_of(hn::LoadU(d, fields + k * N), highest, inverse_temperature);
+    hn::StoreU(weight, d, fields + k * N);
     total = hn::Add(total, weight);
   }
-  // The first value whose cumulative weight exceeds the threshold. uniform <= 1 - 2^-24 keeps the threshold
-  // below the total after rounding, and the sums run in the same order, so that value has a positive weight.
   const FloatVector threshold = hn::Mul(uniform, total);
-  FloatVector sum = hn::Zero(d);
+  FloatVector sum = hn::LoadU(d, fields);
   IntVector drawn = hn::Zero(di);
-  for (std::uint32_t k = 0; k < states; ++k) {
-    sum = hn::Add(sum, hn::LoadU(d, weights + k * N));
-    // A true mask is minus one.
-    drawn = hn::Sub(drawn, hn::VecFromMask(di, hn::RebindMask(di, hn::Le(sum, threshold))));
+  for (std::uint32_t k = 1; k < states; ++k) {
+    const auto passed = hn::RebindMask(di, hn::Le(sum, threshold));
+    drawn = hn::IfThenElse(passed, hn::Set(di, static_cast<int>(k)), drawn);
+    sum = hn::Add(sum, hn::LoadU(d, fields + k * N));
   }
   return hn::IfThenElse(hn::RebindMask(di, hn::Gt(total, hn::Zero(d))), drawn, old_value);
 }

@@ -84,13 +84,12 @@ HWY_INLINE void add_permuted_rows(const float* HWY_RESTRICT row, std::uint32_t o
 /// The fields of the values first .. first + block - 1 of one variable in one vector of lanes.
 template <std::uint32_t block, class Stored>
 HWY_INLINE void block_fields(const LaneSweep<Stored>& run, VariableId v, std::uint32_t first,
-                             std::uint32_t lane, float* HWY_RESTRICT fields) {
+                             std::uint32_t lane, FloatVector (&sum)[block]) {
   const FloatTag d;
   const IntTag di;
   const auto N = static_cast<std::uint32_t>(hn::Lanes(d));
   const TableGraph& layout = *run.layout;
   const Stored* values = run.values + lane;
-  FloatVector sum[block];
   const float* unary = layout.unary.data() + layout.unary_offsets[v] + first;
   for (std::uint32_t b = 0; b < block; ++b) sum[b] = hn::Set(d, unary[b]);
 
@@ -120,49 +119,89 @@ HWY_INLINE void block_fields(const LaneSweep<Stored>& run, VariableId v, std::ui
       for (std::uint32_t b = 0; b < block; ++b)
         sum[b] = hn::Add(sum[b], hn::GatherIndex(d, row + std::size_t{b} * link.own_stride, index));
   }
-  for (std::uint32_t b = 0; b < block; ++b) hn::StoreU(sum[b], d, fields + (first + b) * N);
 }
 
+/// Stores the new values of one vector of lanes.
 template <class Stored>
-HWY_INLINE void update_variable(const LaneSweep<Stored>& run, VariableId v,
-                                const float* HWY_RESTRICT uniforms) {
-  const FloatTag d;
+HWY_INLINE void store_values(IntVector value, Stored* values) {
   const hn::Rebind<Stored, IntTag> ds;
+  hn::StoreU(hn::DemoteTo(ds, value), ds, values);
+}
+
+/// A variable with few states: its fields stay in registers.
+template <std::uint32_t states, class Stored>
+HWY_INLINE void update_small(const LaneSweep<Stored>& run, VariableId v, const float* HWY_RESTRICT uniforms) {
+  const FloatTag d;
   const auto N = static_cast<std::uint32_t>(hn::Lanes(d));
-  const std::uint32_t states = run.layout->cardinalities[v];
+  Stored* own = run.values + std::size_t{v} * run.lanes;
   for (std::uint32_t lane = 0; lane < run.lanes; lane += N) {
-    std::uint32_t k = 0;
-    for (; k + 8 <= states; k += 8) block_fields<8>(run, v, k, lane, run.scratch);
-    if (k + 4 <= states) {
-      block_fields<4>(run, v, k, lane, run.scratch);
-      k += 4;
-    }
-    switch (states - k) {
-      case 3:
-        block_fields<3>(run, v, k, lane, run.scratch);
-        break;
-      case 2:
-        block_fields<2>(run, v, k, lane, run.scratch);
-        break;
-      case 1:
-        block_fields<1>(run, v, k, lane, run.scratch);
-        break;
-      default:
-        break;
-    }
-    Stored* own = run.values + std::size_t{v} * run.lanes + lane;
-    FloatVector total;
-    const IntVector value = draw_values(
-        states, [&](std::uint32_t field) { return hn::LoadU(d, run.scratch + field * N); },
-        hn::LoadU(d, run.inverse_temperatures + lane), hn::LoadU(d, uniforms + lane), load_values(own),
-        run.scratch, total);
+    FloatVector fields[states], total;
+    block_fields(run, v, 0, lane, fields);
+    store_values(draw_value(fields, hn::LoadU(d, run.inverse_temperatures + lane),
+                            hn::LoadU(d, uniforms + lane), load_values(own + lane), total),
+                 own + lane);
     assert(hn::AllTrue(d, hn::Gt(total, hn::Zero(d))));
-    hn::StoreU(hn::DemoteTo(ds, value), ds, own);
     if (run.sums == nullptr) continue;
     float* sums = run.sums + run.conditional_offsets[v] * run.lanes + lane;
     const FloatVector scale = hn::Div(hn::Set(d, 1.0F), total);
-    for (std::uint32_t j = states == 2 ? 1 : 0; j < states; ++j, sums += run.lanes)
+    for (std::uint32_t k = states == 2 ? 1 : 0; k < states; ++k, sums += run.lanes)
+      hn::StoreU(hn::MulAdd(fields[k], scale, hn::LoadU(d, sums)), d, sums);
+  }
+}
+
+/// Computes a block of fields and leaves it in the scratch array.
+template <std::uint32_t block, class Stored>
+HWY_INLINE void store_block_fields(const LaneSweep<Stored>& run, VariableId v, std::uint32_t first,
+                                   std::uint32_t lane) {
+  const FloatTag d;
+  FloatVector fields[block];
+  block_fields(run, v, first, lane, fields);
+  for (std::uint32_t b = 0; b < block; ++b)
+    hn::StoreU(fields[b], d, run.scratch + (first + b) * hn::Lanes(d));
+}
+
+template <class Stored>
+HWY_NOINLINE void update_large(const LaneSweep<Stored>& run, VariableId v,
+                               const float* HWY_RESTRICT uniforms) {
+  const FloatTag d;
+  const auto N = static_cast<std::uint32_t>(hn::Lanes(d));
+  const std::uint32_t states = run.layout->cardinalities[v];
+  Stored* own = run.values + std::size_t{v} * run.lanes;
+  for (std::uint32_t lane = 0; lane < run.lanes; lane += N) {
+    std::uint32_t k = 0;
+    for (; k + 8 <= states; k += 8) store_block_fields<8>(run, v, k, lane);
+    for (; k + 2 <= states; k += 2) store_block_fields<2>(run, v, k, lane);
+    if (k < states) store_block_fields<1>(run, v, k, lane);
+    FloatVector total;
+    store_values(draw_value(states, run.scratch, hn::LoadU(d, run.inverse_temperatures + lane),
+                            hn::LoadU(d, uniforms + lane), load_values(own + lane), total),
+                 own + lane);
+    assert(hn::AllTrue(d, hn::Gt(total, hn::Zero(d))));
+    if (run.sums == nullptr) continue;
+    float* sums = run.sums + run.conditional_offsets[v] * run.lanes + lane;
+    const FloatVector scale = hn::Div(hn::Set(d, 1.0F), total);
+    for (std::uint32_t j = 0; j < states; ++j, sums += run.lanes)
       hn::StoreU(hn::MulAdd(hn::LoadU(d, run.scratch + j * N), scale, hn::LoadU(d, sums)), d, sums);
+  }
+}
+
+template <class Stored>
+HWY_INLINE void update_variable(const LaneSweep<Stored>& run, VariableId v, const float* uniforms) {
+  switch (run.layout->cardinalities[v]) {
+    case 2:
+      return update_small<2>(run, v, uniforms);
+    case 3:
+      return update_small<3>(run, v, uniforms);
+    case 4:
+      return update_small<4>(run, v, uniforms);
+    case 5:
+      return update_small<5>(run, v, uniforms);
+    case 6:
+      return update_small<6>(run, v, uniforms);
+    case 8:
+      return update_small<8>(run, v, uniforms);
+    default:
+      return update_large(run, v, uniforms);
   }
 }
 
