@@ -1,0 +1,71 @@
+#include "drover/compile/spin_graph.hpp"
+
+#include <algorithm>
+#include <cassert>
+#include <utility>
+
+namespace drover {
+
+SpinGraph spin_graph(const Graph& graph) {
+  assert(graph.is_spin());
+  const std::size_t size = graph.size();
+  const SpinPairs& pairs = graph.spin_pairs;
+  SpinGraph spins;
+  spins.log_constant = graph.log_constant;
+
+  std::vector<double> bias(size);
+  for (std::size_t i = 0; i < size; ++i) {
+    bias[i] = graph.unary[2 * i + 1] - graph.unary[2 * i];
+    spins.log_constant += graph.unary[2 * i];
+  }
+  std::vector<std::size_t> ends(size + 1, 0);
+  for (std::size_t p = 0; p < pairs.size(); ++p) {
+    const VariableId i = pairs.first[p], j = pairs.second[p];
+    const double coupling = pairs.couplings[p];
+    spins.log_constant += coupling;
+    bias[i] -= 2 * coupling;
+    bias[j] -= 2 * coupling;
+    ++ends[i + 1];
+    ++ends[j + 1];
+  }
+  spins.bias.assign(bias.begin(), bias.end());
+  for (std::size_t i = 0; i < size; ++i) ends[i + 1] += ends[i];
+
+  // Both directions of every pair, row by row; afterwards ends[i] is the end of row i.
+  std::vector<std::uint32_t> neighbour(2 * pairs.size());
+  std::vector<double> coupling(2 * pairs.size());
+  const auto put = [&](VariableId row, VariableId other, double value) {
+    neighbour[ends[row]] = other;
+    coupling[ends[row]++] = value;
+  };
+  for (std::size_t p = 0; p < pairs.size(); ++p) {
+    put(pairs.first[p], pairs.second[p], pairs.couplings[p]);
+    put(pairs.second[p], pairs.first[p], pairs.couplings[p]);
+  }
+
+  // Sorts and merges each row in place; the result never overtakes what is still to be read.
+  spins.offsets.assign(size + 1, 0);
+  spins.weight.resize(2 * pairs.size());
+  std::vector<std::pair<std::uint32_t, double>> row;
+  std::size_t begin = 0, written = 0;
+  for (std::size_t i = 0; i < size; ++i) {
+    row.clear();
+    for (std::size_t k = begin; k < ends[i]; ++k) row.emplace_back(neighbour[k], coupling[k]);
+    begin = ends[i];
+    std::sort(row.begin(), row.end());  // by coupling too, so that both rows of a pair add up alike
+    for (std::size_t k = 0; k < row.size();) {
+      const std::uint32_t other = row[k].first;
+      double sum = 0;
+      for (; k < row.size() && row[k].first == other; ++k) sum += row[k].second;
+      neighbour[written] = other;
+      spins.weight[written++] = static_cast<float>(4 * sum);
+    }
+    spins.offsets[i + 1] = written;
+  }
+  neighbour.resize(written);
+  spins.neighbour = std::move(neighbour);
+  spins.weight.resize(written);
+  return spins;
+}
+
+}  // namespace drover

@@ -1,0 +1,104 @@
+// What the spin kernels share: 64 fields and 64 random words become 64 bits (once per Highway target).
+//
+// With field f = log p(x=1 | rest) - log p(x=0 | rest), the less likely value has probability
+// q = 1 / (1 + exp(|f|)) and is drawn when u (1 + exp(|f|)) < 1. Working from the small side keeps the
+// relative precision of q down to 2^-32, the step of u, for both values; below that q counts as zero.
+#if defined(DROVER_GIBBS_SPIN_DRAW_INL) == defined(HWY_TARGET_TOGGLE)
+#ifdef DROVER_GIBBS_SPIN_DRAW_INL
+#undef DROVER_GIBBS_SPIN_DRAW_INL
+#else
+#define DROVER_GIBBS_SPIN_DRAW_INL
+#endif
+
+#include "drover/sample/lane_random-inl.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace drover {
+namespace HWY_NAMESPACE {
+
+using FloatMask = hn::Mask<FloatTag>;
+
+/// Bits k * vector_lanes .. of a word, as a mask.
+HWY_INLINE FloatMask mask_of(std::uint64_t word, std::size_t k) {
+#if HWY_TARGET <= HWY_AVX3
+  const std::uint64_t part = word >> (k * vector_lanes);
+  return hn::LoadMaskBits(FloatTag(), reinterpret_cast<const std::uint8_t*>(&part));
+#else
+  const WordTag d;
+  const WordVector bits = hn::Set(d, static_cast<std::uint32_t>(word >> (k * vector_lanes)));
+  const WordVector bit = hn::Shl(hn::Set(d, 1U), hn::Iota(d, 0U));
+  return hn::RebindMask(FloatTag(), hn::TestBit(bits, bit));
+#endif
+}
+
+/// The word whose bits k * vector_lanes .. are the mask.
+template <class D>
+HWY_INLINE std::uint64_t bits_of(D d, hn::Mask<D> mask, std::size_t k) {
+  std::uint64_t bits = 0;
+  hn::StoreMaskBits(d, mask, reinterpret_cast<std::uint8_t*>(&bits));
+  return bits << (k * vector_lanes);
+}
+
+/// sum + value where the mask is set.
+HWY_INLINE FloatVector masked_add(FloatVector sum, FloatMask mask, FloatVector value) {
+#if HWY_TARGET <= HWY_AVX3
+  return hn::IfThenElse(mask, hn::Add(sum, value), sum);
+#else
+  return hn::Add(sum, hn::IfThenElseZero(mask, value));
+#endif
+}
+
+/// exp(x) for x >= 0, relative error below 3e-7; saturates at exp(87).
+/// x = n log 2 + r with |r| <= log(2) / 2, and a polynomial of degree 6 in r.
+HWY_INLINE FloatVector exp_positive(FloatVector x) {
+  const FloatTag d;
+  const hn::RebindToSigned<FloatTag> di;
+  x = hn::Min(x, hn::Set(d, 87.0f));
+  // Adding 1.5 * 2^23 leaves n in the low bits of the sum.
+  const FloatVector magic = hn::Set(d, 12582912.0f);
+  const FloatVector shifted = hn::MulAdd(x, hn::Set(d, 1.44269504f), magic);
+  const FloatVector n = hn::Sub(shifted, magic);
+  FloatVector r = hn::NegMulAdd(n, hn::Set(d, 0.693359375f), x);  // exact: 9 bits of log 2
+  r = hn::NegMulAdd(n, hn::Set(d, -2.12194440e-4f), r);
+  FloatVector p = hn::Set(d, 1.0f / 720);
+  p = hn::MulAdd(p, r, hn::Set(d, 1.0f / 120));
+  p = hn::MulAdd(p, r, hn::Set(d, 1.0f / 24));
+  p = hn::MulAdd(p, r, hn::Set(d, 1.0f / 6));
+  p = hn::MulAdd(p, r, hn::Set(d, 0.5f));
+  p = hn::MulAdd(p, r, hn::Set(d, 1.0f));
+  p = hn::MulAdd(p, r, hn::Set(d, 1.0f));
+  return hn::BitCast(d, hn::Add(hn::BitCast(di, p), hn::ShiftLeft<23>(hn::BitCast(di, shifted))));
+}
+
+/// p(x = 1) of a field.
+HWY_INLINE FloatVector probability_of(FloatVector field) {
+  const FloatTag d;
+  const FloatVector one = hn::Set(d, 1.0f);
+  const FloatVector unlikely = hn::Div(one, hn::Add(one, exp_positive(hn::Abs(field))));
+  return hn::IfThenElse(hn::Gt(field, hn::Zero(d)), hn::Sub(one, unlikely), unlikely);
+}
+
+/// One vector of draws.
+HWY_INLINE FloatMask draw_mask(FloatVector field, WordVector random) {
+  const FloatTag d;
+  const WordTag dw;
+  const FloatVector scale = hn::Set(d, 0x1p-32f);
+  const FloatVector u = hn::ConvertTo(d, hn::Or(random, hn::Set(dw, 1U)));
+  const FloatVector total = hn::Add(hn::Set(d, 1.0f), exp_positive(hn::Abs(field)));
+  return hn::Xor(hn::Lt(hn::Mul(hn::Mul(u, scale), total), hn::Set(d, 1.0f)), hn::Gt(field, hn::Zero(d)));
+}
+
+/// Draws all 64 lanes.
+HWY_INLINE std::uint64_t draw_word(const FloatVector* HWY_RESTRICT fields,
+                                   const WordVector* HWY_RESTRICT random) {
+  std::uint64_t word = 0;
+  for (std::size_t k = 0; k < vector_count; ++k)
+    word |= bits_of(FloatTag(), draw_mask(fields[k], random[k]), k);
+  return word;
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace drover
+HWY_AFTER_NAMESPACE();
+
+#endif

@@ -1,0 +1,418 @@
+#include "drover/sample/gibbs_spin_lanes.hpp"
+
+#include <tbb/parallel_for.h>
+
+#include <algorithm>
+#include <bit>
+#include <cassert>
+#include <cmath>
+#include <numeric>
+
+#include "drover/sample/lane_random.hpp"
+#include "drover/sample/lane_random_targets.hpp"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "drover/sample/gibbs_spin_lanes.cpp"
+#include <hwy/cache_control.h>
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+#include "drover/sample/gibbs_spin_draw-inl.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace drover {
+namespace HWY_NAMESPACE {
+
+using View = GibbsSpinLanes::View;
+
+#if HWY_TARGET <= HWY_AVX3
+
+using LaneBytes = hn::ScalableTag<std::uint8_t>;  // one byte per lane
+static_assert(hn::MaxLanes(LaneBytes()) == 64);
+
+// The index 0 .. 15 that four neighbours' bits spell in every lane, as vectors of 16 lanes.
+HWY_INLINE void group_index(const std::uint64_t* HWY_RESTRICT words,
+                            const std::uint32_t* HWY_RESTRICT neighbours, WordVector* HWY_RESTRICT index) {
+  const LaneBytes d;
+  const hn::Half<LaneBytes> half;
+  const hn::Half<decltype(half)> quarter;
+  auto bytes = hn::Zero(d);
+  for (int j = 0; j < 4; ++j) {
+    const auto bits = hn::LoadMaskBits(d, reinterpret_cast<const std::uint8_t*>(words + neighbours[j]));
+    bytes = hn::IfThenElse(bits, hn::Add(bytes, hn::Set(d, static_cast<std::uint8_t>(1 << j))), bytes);
+  }
+  const auto low = hn::LowerHalf(half, bytes), high = hn::UpperHalf(half, bytes);
+  index[0] = hn::PromoteTo(WordTag(), hn::LowerHalf(quarter, low));
+  index[1] = hn::PromoteTo(WordTag(), hn::UpperHalf(quarter, low));
+  index[2] = hn::PromoteTo(WordTag(), hn::LowerHalf(quarter, high));
+  index[3] = hn::PromoteTo(WordTag(), hn::UpperHalf(quarter, high));
+}
+
+// Combines into every lane the terms of the neighbours that are 1: a lookup in the 16 sums (or products) of
+// their subsets.
+template <bool product>
+HWY_INLINE void combine_group(const std::uint64_t* HWY_RESTRICT words,
+                              const std::uint32_t* HWY_RESTRICT neighbours, const float* HWY_RESTRICT terms,
+                              FloatVector* HWY_RESTRICT totals) {
+  static constexpr std::uint16_t has_bit[4] = {0xAAAA, 0xCCCC, 0xF0F0, 0xFF00};
+  const FloatTag d;
+  FloatVector subsets = hn::Set(d, product ? 1.0f : 0.0f);
+  for (int j = 0; j < 4; ++j) {
+    const FloatVector term = hn::Set(d, terms[j]);
+    subsets = hn::IfThenElse(mask_of(has_bit[j], 0),
+                             product ? hn::Mul(subsets, term) : hn::Add(subsets, term), subsets);
+  }
+  WordVector index[4];
+  group_index(words, neighbours, index);
+  for (int k = 0; k < 4; ++k) {
+    const FloatVector term = hn::TableLookupLanes(subsets, hn::IndicesFromVec(d, index[k]));
+    totals[k] = product ? hn::Mul(totals[k], term) : hn::Add(totals[k], term);
+  }
+}
+
+// Draws a variable of at most four neighbours from its table of thresholds.
+template <bool summed>
+HWY_INLINE std::uint64_t draw_from_table(const View& view, const std::uint64_t* HWY_RESTRICT words,
+                                         std::size_t i, const WordVector* HWY_RESTRICT random,
+                                         float* HWY_RESTRICT sums) {
+  const WordTag d;
+  const FloatTag df;
+  const WordVector thresholds = hn::Load(d, view.thresholds + std::size_t{16} * view.table[i]);
+  WordVector index[4];
+  group_index(words, view.neighbours + std::size_t{4} * view.group_begin[i], index);
+  std::uint64_t word = 0;
+  for (std::size_t k = 0; k < 4; ++k) {
+    const WordVector threshold = hn::TableLookupLanes(thresholds, hn::IndicesFromVec(d, index[k]));
+    word |= bits_of(d, hn::Lt(random[k], threshold), k);
+    if constexpr (summed) {
+      const FloatVector p = hn::Mul(hn::ConvertTo(df, threshold), hn::Set(df, 0x1p-32f));
+      hn::StoreU(hn::Add(hn::LoadU(df, sums + 16 * k), p), df, sums + 16 * k);
+    }
+  }
+  return word;
+}
+inline constexpr bool has_tables = true;
+
+#else
+
+template <bool product>
+HWY_INLINE void combine_group(const std::uint64_t* HWY_RESTRICT words,
+                              const std::uint32_t* HWY_RESTRICT neighbours, const float* HWY_RESTRICT terms,
+                              FloatVector* HWY_RESTRICT totals) {
+  const FloatTag d;
+  for (std::size_t k = 0; k < vector_count; ++k) {
+    FloatVector total = hn::Set(d, product ? 1.0f : 0.0f);
+    for (int j = 0; j < 4; ++j) {
+      const FloatMask mask = mask_of(words[neighbours[j]], k);
+      const FloatVector term = hn::Set(d, terms[j]);
+      total = product ? hn::Mul(total, hn::IfThenElse(mask, term, hn::Set(d, 1.0f)))
+                      : hn::Add(total, hn::IfThenElseZero(mask, term));
+    }
+    totals[k] = product ? hn::Mul(totals[k], total) : hn::Add(totals[k], total);
+  }
+}
+
+template <bool summed>
+std::uint64_t draw_from_table(const View&, const std::uint64_t*, std::size_t, const WordVector*, float*);
+inline constexpr bool has_tables = false;
+
+#endif
+
+// Draws any variable at temperature 1 from exp(-f) as a product: 1 when u exp(-f) < 1 - u. Both u and 1 - u
+// keep their relative precision near zero, so that small probabilities of either value are right.
+template <bool summed>
+HWY_INLINE std::uint64_t draw_from_product(const View& view, const std::uint64_t* HWY_RESTRICT words,
+                                           std::size_t i, const WordVector* HWY_RESTRICT random,
+                                           float* HWY_RESTRICT sums) {
+  const FloatTag d;
+  const WordTag dw;
+  FloatVector odds[vector_count];
+  for (std::size_t k = 0; k < vector_count; ++k) odds[k] = hn::Set(d, view.bias_odds[i]);
+  for (std::size_t g = view.group_begin[i]; g < view.group_begin[i + 1]; ++g)
+    combine_group<true>(words, view.neighbours + 4 * g, view.odds + 4 * g, odds);
+  std::uint64_t word = 0;
+  for (std::size_t k = 0; k < vector_count; ++k) {
+    const WordVector below = hn::Or(random[k], hn::Set(dw, 1U));
+    const FloatVector u = hn::ConvertTo(d, below), v = hn::ConvertTo(d, hn::Sub(hn::Zero(dw), below));
+    word |= bits_of(d, hn::Lt(hn::Mul(u, odds[k]), v), k);
+    if constexpr (summed) {
+      const FloatVector one = hn::Set(d, 1.0f);
+      float* const sum = sums + k * vector_lanes;
+      hn::StoreU(hn::Add(hn::LoadU(d, sum), hn::Div(one, hn::Add(one, odds[k]))), d, sum);
+    }
+  }
+  return word;
+}
+
+// Draws any variable from its 64 fields.
+template <bool tempered, bool summed>
+HWY_INLINE std::uint64_t draw_from_fields(const View& view, const std::uint64_t* HWY_RESTRICT words,
+                                          std::size_t i, const float* HWY_RESTRICT inverse_temperatures,
+                                          const WordVector* HWY_RESTRICT random, float* HWY_RESTRICT sums) {
+  const FloatTag d;
+  FloatVector fields[vector_count];
+  for (std::size_t k = 0; k < vector_count; ++k) fields[k] = hn::Set(d, view.bias[i]);
+  for (std::size_t g = view.group_begin[i]; g < view.group_begin[i + 1]; ++g)
+    combine_group<false>(words, view.neighbours + 4 * g, view.weights + 4 * g, fields);
+  for (std::size_t k = 0; k < vector_count; ++k) {
+    if constexpr (tempered)
+      fields[k] = hn::Mul(fields[k], hn::LoadU(d, inverse_temperatures + k * vector_lanes));
+    if constexpr (summed) {
+      float* const sum = sums + k * vector_lanes;
+      hn::StoreU(hn::Add(hn::LoadU(d, sum), probability_of(fields[k])), d, sum);
+    }
+  }
+  return draw_word(fields, random);
+}
+
+HWY_INLINE void prefetch_row(const View& view, std::size_t i) {
+  hwy::Prefetch(view.neighbours + std::size_t{4} * view.group_begin[i]);
+  hwy::Prefetch(view.weights + std::size_t{4} * view.group_begin[i]);
+  if (has_tables && view.table[i] != GibbsSpinLanes::no_table)
+    hwy::Prefetch(view.thresholds + std::size_t{16} * view.table[i]);
+}
+
+HWY_INLINE void prefetch_words(const View& view, const std::uint64_t* words, std::size_t i) {
+  for (std::size_t e = std::size_t{4} * view.group_begin[i]; e < std::size_t{4} * view.group_begin[i + 1];
+       ++e)
+    hwy::Prefetch(words + view.neighbours[e]);
+}
+
+template <bool tempered, bool summed>
+HWY_INLINE void sweep_all(const View& view, std::uint64_t* HWY_RESTRICT words,
+                          const float* HWY_RESTRICT inverse_temperatures,
+                          const std::uint32_t* HWY_RESTRICT order, const LaneWords& lane_words,
+                          float* HWY_RESTRICT sums) {
+  constexpr std::size_t words_ahead = 12, rows_ahead = 24;
+  for (std::size_t place = 0; place < view.size; ++place) {
+    const std::size_t i = order ? order[place] : place;
+    if (view.prefetch && place + rows_ahead < view.size) {
+      if (order) prefetch_row(view, order[place + rows_ahead]);
+      prefetch_words(view, words, order ? order[place + words_ahead] : place + words_ahead);
+    }
+    WordVector random[vector_count];
+    lane_words.draw(static_cast<std::uint32_t>(i), random);
+    float* const sums_here = summed ? sums + 64 * i : nullptr;
+    if (has_tables && !tempered && view.table[i] != GibbsSpinLanes::no_table)
+      words[i] = draw_from_table<summed>(view, words, i, random, sums_here);
+    else if (!tempered && view.moderate)
+      words[i] = draw_from_product<summed>(view, words, i, random, sums_here);
+    else
+      words[i] = draw_from_fields<tempered, summed>(view, words, i, inverse_temperatures, random, sums_here);
+  }
+}
+
+// inverse_temperatures, order and sums may be null: all one, ascending, not wanted.
+void sweep_lanes(const View& view, std::uint64_t* words, const float* inverse_temperatures,
+                 const std::uint32_t* order, const LaneRandom& random, std::uint32_t batch,
+                 std::uint64_t sweep, float* sums) {
+  const LaneWords lane_words(random, batch, sweep);
+  if (inverse_temperatures) {
+    if (sums)
+      sweep_all<true, true>(view, words, inverse_temperatures, order, lane_words, sums);
+    else
+      sweep_all<true, false>(view, words, inverse_temperatures, order, lane_words, sums);
+  } else if (sums) {
+    sweep_all<false, true>(view, words, inverse_temperatures, order, lane_words, sums);
+  } else {
+    sweep_all<false, false>(view, words, inverse_temperatures, order, lane_words, sums);
+  }
+}
+
+// Adds sum_i x_i (bias_i + 1/2 sum_j weight_ij x_j) to every lane's score; floats within a block of
+// variables, then double.
+void add_scores(const View& view, const std::uint64_t* HWY_RESTRICT words, double* HWY_RESTRICT scores) {
+  constexpr std::size_t block = 32;
+  const FloatTag d;
+  for (std::size_t begin = 0; begin < view.size; begin += block) {
+    FloatVector totals[vector_count];
+    for (std::size_t k = 0; k < vector_count; ++k) totals[k] = hn::Zero(d);
+    for (std::size_t i = begin; i < std::min(begin + block, view.size); ++i) {
+      FloatVector fields[vector_count];
+      for (std::size_t k = 0; k < vector_count; ++k) fields[k] = hn::Zero(d);
+      for (std::size_t g = view.group_begin[i]; g < view.group_begin[i + 1]; ++g)
+        combine_group<false>(words, view.neighbours + 4 * g, view.weights + 4 * g, fields);
+      for (std::size_t k = 0; k < vector_count; ++k)
+        totals[k] = masked_add(totals[k], mask_of(words[i], k),
+                               hn::MulAdd(fields[k], hn::Set(d, 0.5f), hn::Set(d, view.bias[i])));
+    }
+    alignas(64) float sums[64];
+    for (std::size_t k = 0; k < vector_count; ++k) hn::Store(totals[k], d, sums + k * vector_lanes);
+    for (std::size_t lane = 0; lane < 64; ++lane) scores[lane] += sums[lane];
+  }
+}
+
+// Independent fair bits.
+void start_lanes(const LaneRandom& random, std::uint32_t batch, std::uint64_t* words, std::size_t size) {
+  const WordTag d;
+  const LaneWords lane_words(random, batch, 0);
+  for (std::size_t i = 0; i < size; ++i) {
+    WordVector draws[vector_count];
+    lane_words.draw(static_cast<std::uint32_t>(i), draws);
+    words[i] = 0;
+    for (std::size_t k = 0; k < vector_count; ++k)
+      words[i] |= bits_of(d, hn::Lt(draws[k], hn::Set(d, 0x80000000U)), k);
+  }
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace drover
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace drover {
+
+namespace {
+
+HWY_EXPORT(sweep_lanes);
+HWY_EXPORT(add_scores);
+HWY_EXPORT(start_lanes);
+
+constexpr std::size_t group_size = 4;
+
+// 2^32 p(x = 1) for each of the 16 states of four neighbours.
+void fill_thresholds(float bias, const float* weights, std::uint32_t* thresholds) {
+  for (unsigned bits = 0; bits < 16; ++bits) {
+    double field = bias;
+    for (unsigned j = 0; j < group_size; ++j)
+      if (bits >> j & 1) field += weights[j];
+    const double scaled = std::floor(0x1p32 / (1 + std::exp(-field)) + 0.5);
+    thresholds[bits] = static_cast<std::uint32_t>(std::min(scaled, 0x1p32 - 1));
+  }
+}
+
+// True when enough neighbours lie outside what the caches and their prefetchers follow by themselves.
+bool is_scattered(const SpinGraph& graph) {
+  constexpr std::size_t cached = std::size_t{1} << 17, near = std::size_t{1} << 13;
+  if (graph.size() < cached) return false;
+  std::size_t far = 0;
+  for (std::size_t i = 0; i < graph.size(); ++i)
+    for (std::size_t j : graph.neighbours(i)) far += (j > i ? j - i : i - j) > near;
+  return far > graph.neighbour.size() / 8;
+}
+
+// True when no product of exp(-bias) and exp(-weight) can leave the range of floats.
+bool is_moderate(const SpinGraph& graph) {
+  for (std::size_t i = 0; i < graph.size(); ++i) {
+    double bound = std::abs(graph.bias[i]);
+    for (float weight : graph.weights(i)) bound += std::abs(weight);
+    if (bound > 80) return false;
+  }
+  return true;
+}
+
+// A random permutation of the variables, made anew from (seed, sweep).
+void shuffle_order(std::uint64_t seed, std::uint64_t sweep, std::span<std::uint32_t> order) {
+  const LaneRandom random(seed, Stream::order);
+  std::iota(order.begin(), order.end(), 0U);
+  LaneRandom::Words words{};
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    const std::size_t lane = i % LaneRandom::width;
+    if (lane == 0) words = random.words(0, sweep, static_cast<std::uint32_t>(i / LaneRandom::width));
+    const std::size_t offset = std::uint64_t{words[lane]} * (order.size() - i) >> 32;
+    std::swap(order[i], order[i + offset]);
+  }
+}
+
+}  // namespace
+
+GibbsSpinLanes::GibbsSpinLanes(const SpinGraph& graph, Scan scan)
+    : scan_(scan),
+      moderate_(is_moderate(graph)),
+      prefetch_(is_scattered(graph) || (scan == Scan::random && graph.size() > (std::size_t{1} << 15))),
+      log_constant_(graph.log_constant),
+      bias_(graph.bias),
+      bias_odds_(graph.size()),
+      group_begin_(graph.size() + 1, 0),
+      table_(graph.size(), no_table) {
+  std::uint32_t tables = 0;
+  for (std::size_t i = 0; i < size(); ++i) {
+    const std::size_t groups = (graph.degree(i) + group_size - 1) / group_size;
+    group_begin_[i + 1] = group_begin_[i] + static_cast<std::uint32_t>(std::max<std::size_t>(groups, 1));
+    if (groups <= 1) table_[i] = tables++;
+  }
+  neighbours_.resize(group_size * group_begin_.back());
+  weights_.resize(neighbours_.size());
+  odds_.resize(neighbours_.size());
+  thresholds_.resize(std::size_t{16} * tables);
+  tbb::parallel_for(tbb::blocked_range<std::size_t>(0, size(), 4096), [&](const auto& range) {
+    for (std::size_t i = range.begin(); i < range.end(); ++i) {
+      const std::size_t begin = group_size * group_begin_[i], end = group_size * group_begin_[i + 1];
+      std::fill(neighbours_.begin() + begin, neighbours_.begin() + end, static_cast<std::uint32_t>(i));
+      std::fill(weights_.begin() + begin, weights_.begin() + end, 0.0f);
+      std::ranges::copy(graph.neighbours(i), neighbours_.begin() + begin);
+      std::ranges::copy(graph.weights(i), weights_.begin() + begin);
+      bias_odds_[i] = std::exp(-bias_[i]);
+      for (std::size_t e = begin; e < end; ++e) odds_[e] = std::exp(-weights_[e]);
+      if (table_[i] != no_table)
+        fill_thresholds(bias_[i], weights_.data() + begin, thresholds_.data() + std::size_t{16} * table_[i]);
+    }
+  });
+}
+
+GibbsSpinLanes::View GibbsSpinLanes::view() const {
+  return {.size = size(),
+          .bias = bias_.data(),
+          .bias_odds = bias_odds_.data(),
+          .group_begin = group_begin_.data(),
+          .neighbours = neighbours_.data(),
+          .weights = weights_.data(),
+          .odds = odds_.data(),
+          .table = table_.data(),
+          .thresholds = thresholds_.data(),
+          .moderate = moderate_,
+          .prefetch = prefetch_};
+}
+
+GibbsSpinLanes::State GibbsSpinLanes::start(std::uint64_t seed, std::uint32_t first_chain) const {
+  assert(first_chain % lanes() == 0);
+  State state;
+  state.seed = seed;
+  state.first_chain = first_chain;
+  state.words.resize(size());
+  state.inverse_temperatures.assign(lanes(), 1.0f);
+  if (scan_ == Scan::random) state.order.resize(size());
+  const LaneRandom random(seed, Stream::start);
+  HWY_DYNAMIC_DISPATCH(start_lanes)(random, first_chain / lanes(), state.words.data(), size());
+  return state;
+}
+
+void GibbsSpinLanes::run(State& state, std::uint64_t sweep, float* sums) const {
+  const bool tempered = std::ranges::any_of(state.inverse_temperatures, [](float b) { return b != 1.0f; });
+  if (scan_ == Scan::random) shuffle_order(state.seed, sweep, state.order);
+  const LaneRandom random(state.seed, Stream::sweep);
+  HWY_DYNAMIC_DISPATCH(sweep_lanes)
+  (view(), state.words.data(), tempered ? state.inverse_temperatures.data() : nullptr,
+   scan_ == Scan::random ? state.order.data() : nullptr, random, state.first_chain / lanes(), sweep, sums);
+}
+
+void GibbsSpinLanes::sweep(State& state, std::uint64_t sweep) const {
+  run(state, sweep, nullptr);
+}
+
+void GibbsSpinLanes::sweep(State& state, std::uint64_t sweep, ConditionalSums sums) const {
+  assert(sums.sums.size() == entry_count() * lanes());
+  run(state, sweep, sums.sums.data());
+}
+
+void GibbsSpinLanes::read(const State& state, std::uint32_t lane, std::span<Value> values) const {
+  for (std::size_t i = 0; i < size(); ++i) values[i] = state.words[i] >> lane & 1;
+}
+
+void GibbsSpinLanes::write(State& state, std::uint32_t lane, std::span<const Value> values) const {
+  for (std::size_t i = 0; i < size(); ++i)
+    state.words[i] = (state.words[i] & ~(std::uint64_t{1} << lane)) | std::uint64_t{values[i]} << lane;
+}
+
+void GibbsSpinLanes::log_scores(const State& state, std::span<double> scores) const {
+  std::ranges::fill(scores, log_constant_);
+  HWY_DYNAMIC_DISPATCH(add_scores)(view(), state.words.data(), scores.data());
+}
+
+void GibbsSpinLanes::set_inverse_temperatures(State& state,
+                                              std::span<const float> inverse_temperatures) const {
+  state.inverse_temperatures.assign(inverse_temperatures.begin(), inverse_temperatures.end());
+}
+
+}  // namespace drover
+#endif
