@@ -20,7 +20,7 @@
 namespace drover {
 
 struct OrderOptions {
-  std::uint32_t tries = 30;  ///< greedy orders tried per component, over all heuristics
+  std::uint32_t tries = 200;  ///< greedy orders tried per component, over all heuristics
   std::uint64_t seed = 1;
   double log2_limit = 64;                   ///< give up on orders with a clique above 2^this entries
   std::uint64_t work_budget = 400'000'000;  ///< elementary steps in all; about a second

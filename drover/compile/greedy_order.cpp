@@ -8,6 +8,8 @@
 namespace drover {
 namespace {
 
+constexpr std::uint64_t queue_work = 16;  // what an update of the queue costs, in steps
+
 class Greedy {
  public:
   Greedy(const OrderGraph& graph, GreedyScore score, RandomSequence& ties, OrderLimits& limits)
@@ -111,11 +113,13 @@ class Greedy {
   void set_score(std::uint32_t v, std::uint64_t score) {
     if (score == score_[v]) return;
     score_[v] = score;
+    limits_.work += queue_work;
     queue_.push({score, tie_[v], v});
   }
 
   void eliminate(std::uint32_t v) {
     gone_[v] = true;
+    limits_.work += 2 * queue_work;
     const std::vector<std::uint32_t> around = std::move(neighbours_[v]);
     neighbours_[v].clear();
     for (std::uint32_t u : around) {
