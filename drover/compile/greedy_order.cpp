@@ -8,6 +8,8 @@
 namespace drover {
 namespace {
 
+constexpr std::uint64_t queue_work = 16;  // what an update of the queue costs, in steps
+
 class Greedy {
  public:
   Greedy(const OrderGraph& graph, GreedyScore score, RandomSequence& ties, OrderLimits& limits)
@@ -17,12 +19,14 @@ class Greedy {
         neighbours_(graph.size()),
         score_(graph.size()),
         tie_(graph.size()),
+        bits_(graph.size()),
         stamp_(graph.size(), 0),
         gone_(graph.size(), false),
         inside_(graph.size(), 0) {
     for (std::size_t v = 0; v < graph.size(); ++v) {
       neighbours_[v].assign(graph.of(v).begin(), graph.of(v).end());
       tie_[v] = ties();
+      bits_[v] = std::log2(graph.cardinalities[v]);
     }
   }
 
@@ -56,8 +60,8 @@ class Greedy {
   };
 
   double log2_clique(std::uint32_t v) const {
-    double bits = std::log2(graph_.cardinalities[v]);
-    for (std::uint32_t u : neighbours_[v]) bits += std::log2(graph_.cardinalities[u]);
+    double bits = bits_[v];
+    for (std::uint32_t u : neighbours_[v]) bits += bits_[u];
     return bits;
   }
 
@@ -111,11 +115,13 @@ class Greedy {
   void set_score(std::uint32_t v, std::uint64_t score) {
     if (score == score_[v]) return;
     score_[v] = score;
+    limits_.work += queue_work;
     queue_.push({score, tie_[v], v});
   }
 
   void eliminate(std::uint32_t v) {
     gone_[v] = true;
+    limits_.work += 2 * queue_work;
     const std::vector<std::uint32_t> around = std::move(neighbours_[v]);
     neighbours_[v].clear();
     for (std::uint32_t u : around) {
@@ -159,6 +165,7 @@ class Greedy {
   std::vector<std::vector<std::uint32_t>> neighbours_;
   std::vector<std::uint64_t> score_;
   std::vector<std::uint32_t> tie_;
+  std::vector<double> bits_;  // log2 of the number of states
   std::vector<std::uint32_t> stamp_;
   std::uint32_t now_ = 0;
   std::vector<bool> gone_;

@@ -36,7 +36,7 @@ namespace drover {
 
 struct ExactOptions {
   std::size_t memory_limit_bytes = std::size_t{8} << 30;
-  std::uint32_t order_tries = 30;
+  std::uint32_t order_tries = 200;
   std::uint64_t seed = 1;  ///< of the elimination order's tie-breaks; never of draws
 };
 
