@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <cmath>
 #include <utility>
 
 namespace drover {
@@ -66,6 +67,16 @@ SpinGraph spin_graph(const Graph& graph) {
   spins.neighbour = std::move(neighbour);
   spins.weight.resize(written);
   return spins;
+}
+
+double largest_field(const SpinGraph& graph) {
+  double largest = 0;
+  for (std::size_t i = 0; i < graph.size(); ++i) {
+    double bound = std::abs(graph.bias[i]);
+    for (float weight : graph.weights(i)) bound += std::abs(weight);
+    largest = std::max(largest, bound);
+  }
+  return largest;
 }
 
 }  // namespace drover

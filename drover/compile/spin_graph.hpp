@@ -37,4 +37,7 @@ struct SpinGraph {
 /// Requires graph.is_spin(). Several pairs of the same two variables become one.
 SpinGraph spin_graph(const Graph& graph);
 
+/// A bound of |f_i| for every variable and state: the largest |bias_i| + sum_j |weight_ij|.
+double largest_field(const SpinGraph& graph);
+
 }  // namespace drover

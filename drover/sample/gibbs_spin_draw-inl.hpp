@@ -3,6 +3,10 @@
 // With field f = log p(x=1 | rest) - log p(x=0 | rest), the less likely value has probability
 // q = 1 / (1 + exp(|f|)) and is drawn when u (1 + exp(|f|)) < 1. Working from the small side keeps the
 // relative precision of q down to 2^-32, the step of u, for both values; below that q counts as zero.
+//
+// At temperature 1 no exponential is needed: exp(-f) is the product of exp(-bias) and the exp(-weight) of the
+// neighbours that are 1, all known beforehand. This holds while the product stays in the range of floats, |f|
+// <= 80.
 #if defined(DROVER_GIBBS_SPIN_DRAW_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef DROVER_GIBBS_SPIN_DRAW_INL
 #undef DROVER_GIBBS_SPIN_DRAW_INL
@@ -17,6 +21,17 @@ namespace drover {
 namespace HWY_NAMESPACE {
 
 using FloatMask = hn::Mask<FloatTag>;
+
+/// sum + term or product * factor where the mask is set.
+template <bool product>
+HWY_INLINE FloatVector combine(FloatVector total, FloatMask mask, FloatVector term) {
+#if HWY_TARGET <= HWY_AVX3
+  return hn::IfThenElse(mask, product ? hn::Mul(total, term) : hn::Add(total, term), total);
+#else
+  if constexpr (product) return hn::Mul(total, hn::IfThenElse(mask, term, hn::Set(FloatTag(), 1.0f)));
+  return hn::Add(total, hn::IfThenElseZero(mask, term));
+#endif
+}
 
 /// Bits k * vector_lanes .. of a word, as a mask.
 HWY_INLINE FloatMask mask_of(std::uint64_t word, std::size_t k) {
@@ -37,15 +52,6 @@ HWY_INLINE std::uint64_t bits_of(D d, hn::Mask<D> mask, std::size_t k) {
   std::uint64_t bits = 0;
   hn::StoreMaskBits(d, mask, reinterpret_cast<std::uint8_t*>(&bits));
   return bits << (k * vector_lanes);
-}
-
-/// sum + value where the mask is set.
-HWY_INLINE FloatVector masked_add(FloatVector sum, FloatMask mask, FloatVector value) {
-#if HWY_TARGET <= HWY_AVX3
-  return hn::IfThenElse(mask, hn::Add(sum, value), sum);
-#else
-  return hn::Add(sum, hn::IfThenElseZero(mask, value));
-#endif
 }
 
 /// exp(x) for x >= 0, relative error below 3e-7; saturates at exp(87).
@@ -86,6 +92,36 @@ HWY_INLINE FloatMask draw_mask(FloatVector field, WordVector random) {
   const FloatVector u = hn::ConvertTo(d, hn::Or(random, hn::Set(dw, 1U)));
   const FloatVector total = hn::Add(hn::Set(d, 1.0f), exp_positive(hn::Abs(field)));
   return hn::Xor(hn::Lt(hn::Mul(hn::Mul(u, scale), total), hn::Set(d, 1.0f)), hn::Gt(field, hn::Zero(d)));
+}
+
+/// p(x = 1) given exp(-f).
+HWY_INLINE FloatVector probability_of_odds(FloatVector odds) {
+  const FloatVector one = hn::Set(FloatTag(), 1.0f);
+  return hn::Div(one, hn::Add(one, odds));
+}
+
+/// One vector of draws given exp(-f): 1 when u exp(-f) < 1 - u. Both u and 1 - u keep their relative
+/// precision near zero, so that small probabilities of either value are right.
+HWY_INLINE FloatMask draw_mask_of_odds(FloatVector odds, WordVector random) {
+  const FloatTag d;
+  const WordTag dw;
+  const WordVector u = hn::Or(random, hn::Set(dw, 1U));
+  return hn::Lt(hn::Mul(hn::ConvertTo(d, u), odds), hn::ConvertTo(d, hn::Sub(hn::Zero(dw), u)));
+}
+
+/// Draws all 64 lanes given exp(-f).
+HWY_INLINE std::uint64_t draw_word_of_odds(const FloatVector* HWY_RESTRICT odds,
+                                           const WordVector* HWY_RESTRICT random) {
+  std::uint64_t word = 0;
+  for (std::size_t k = 0; k < vector_count; ++k)
+    word |= bits_of(FloatTag(), draw_mask_of_odds(odds[k], random[k]), k);
+  return word;
+}
+
+/// Adds p to the sums at `sums`.
+HWY_INLINE void add_to(float* HWY_RESTRICT sums, FloatVector p) {
+  const FloatTag d;
+  hn::StoreU(hn::Add(hn::LoadU(d, sums), p), d, sums);
 }
 
 /// Draws all 64 lanes.

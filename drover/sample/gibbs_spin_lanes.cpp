@@ -57,11 +57,8 @@ HWY_INLINE void combine_group(const std::uint64_t* HWY_RESTRICT words,
   static constexpr std::uint16_t has_bit[4] = {0xAAAA, 0xCCCC, 0xF0F0, 0xFF00};
   const FloatTag d;
   FloatVector subsets = hn::Set(d, product ? 1.0f : 0.0f);
-  for (int j = 0; j < 4; ++j) {
-    const FloatVector term = hn::Set(d, terms[j]);
-    subsets = hn::IfThenElse(mask_of(has_bit[j], 0),
-                             product ? hn::Mul(subsets, term) : hn::Add(subsets, term), subsets);
-  }
+  for (int j = 0; j < 4; ++j)
+    subsets = combine<product>(subsets, mask_of(has_bit[j], 0), hn::Set(d, terms[j]));
   WordVector index[4];
   group_index(words, neighbours, index);
   for (int k = 0; k < 4; ++k) {
@@ -84,10 +81,7 @@ HWY_INLINE std::uint64_t draw_from_table(const View& view, const std::uint64_t* 
   for (std::size_t k = 0; k < 4; ++k) {
     const WordVector threshold = hn::TableLookupLanes(thresholds, hn::IndicesFromVec(d, index[k]));
     word |= bits_of(d, hn::Lt(random[k], threshold), k);
-    if constexpr (summed) {
-      const FloatVector p = hn::Mul(hn::ConvertTo(df, threshold), hn::Set(df, 0x1p-32f));
-      hn::StoreU(hn::Add(hn::LoadU(df, sums + 16 * k), p), df, sums + 16 * k);
-    }
+    if constexpr (summed) add_to(sums + 16 * k, hn::Mul(hn::ConvertTo(df, threshold), hn::Set(df, 0x1p-32f)));
   }
   return word;
 }
@@ -102,12 +96,8 @@ HWY_INLINE void combine_group(const std::uint64_t* HWY_RESTRICT words,
   const FloatTag d;
   for (std::size_t k = 0; k < vector_count; ++k) {
     FloatVector total = hn::Set(d, product ? 1.0f : 0.0f);
-    for (int j = 0; j < 4; ++j) {
-      const FloatMask mask = mask_of(words[neighbours[j]], k);
-      const FloatVector term = hn::Set(d, terms[j]);
-      total = product ? hn::Mul(total, hn::IfThenElse(mask, term, hn::Set(d, 1.0f)))
-                      : hn::Add(total, hn::IfThenElseZero(mask, term));
-    }
+    for (int j = 0; j < 4; ++j)
+      total = combine<product>(total, mask_of(words[neighbours[j]], k), hn::Set(d, terms[j]));
     totals[k] = product ? hn::Mul(totals[k], total) : hn::Add(totals[k], total);
   }
 }
@@ -118,30 +108,19 @@ inline constexpr bool has_tables = false;
 
 #endif
 
-// Draws any variable at temperature 1 from exp(-f) as a product: 1 when u exp(-f) < 1 - u. Both u and 1 - u
-// keep their relative precision near zero, so that small probabilities of either value are right.
+// Draws any variable at temperature 1 from exp(-f), made as a product.
 template <bool summed>
-HWY_INLINE std::uint64_t draw_from_product(const View& view, const std::uint64_t* HWY_RESTRICT words,
-                                           std::size_t i, const WordVector* HWY_RESTRICT random,
-                                           float* HWY_RESTRICT sums) {
-  const FloatTag d;
-  const WordTag dw;
+HWY_INLINE std::uint64_t draw_from_odds(const View& view, const std::uint64_t* HWY_RESTRICT words,
+                                        std::size_t i, const WordVector* HWY_RESTRICT random,
+                                        float* HWY_RESTRICT sums) {
   FloatVector odds[vector_count];
-  for (std::size_t k = 0; k < vector_count; ++k) odds[k] = hn::Set(d, view.bias_odds[i]);
+  for (std::size_t k = 0; k < vector_count; ++k) odds[k] = hn::Set(FloatTag(), view.bias_odds[i]);
   for (std::size_t g = view.group_begin[i]; g < view.group_begin[i + 1]; ++g)
     combine_group<true>(words, view.neighbours + 4 * g, view.odds + 4 * g, odds);
-  std::uint64_t word = 0;
-  for (std::size_t k = 0; k < vector_count; ++k) {
-    const WordVector below = hn::Or(random[k], hn::Set(dw, 1U));
-    const FloatVector u = hn::ConvertTo(d, below), v = hn::ConvertTo(d, hn::Sub(hn::Zero(dw), below));
-    word |= bits_of(d, hn::Lt(hn::Mul(u, odds[k]), v), k);
-    if constexpr (summed) {
-      const FloatVector one = hn::Set(d, 1.0f);
-      float* const sum = sums + k * vector_lanes;
-      hn::StoreU(hn::Add(hn::LoadU(d, sum), hn::Div(one, hn::Add(one, odds[k]))), d, sum);
-    }
-  }
-  return word;
+  if constexpr (summed)
+    for (std::size_t k = 0; k < vector_count; ++k)
+      add_to(sums + k * vector_lanes, probability_of_odds(odds[k]));
+  return draw_word_of_odds(odds, random);
 }
 
 // Draws any variable from its 64 fields.
@@ -157,10 +136,7 @@ HWY_INLINE std::uint64_t draw_from_fields(const View& view, const std::uint64_t*
   for (std::size_t k = 0; k < vector_count; ++k) {
     if constexpr (tempered)
       fields[k] = hn::Mul(fields[k], hn::LoadU(d, inverse_temperatures + k * vector_lanes));
-    if constexpr (summed) {
-      float* const sum = sums + k * vector_lanes;
-      hn::StoreU(hn::Add(hn::LoadU(d, sum), probability_of(fields[k])), d, sum);
-    }
+    if constexpr (summed) add_to(sums + k * vector_lanes, probability_of(fields[k]));
   }
   return draw_word(fields, random);
 }
@@ -196,7 +172,7 @@ HWY_INLINE void sweep_all(const View& view, std::uint64_t* HWY_RESTRICT words,
     if (has_tables && !tempered && view.table[i] != GibbsSpinLanes::no_table)
       words[i] = draw_from_table<summed>(view, words, i, random, sums_here);
     else if (!tempered && view.moderate)
-      words[i] = draw_from_product<summed>(view, words, i, random, sums_here);
+      words[i] = draw_from_odds<summed>(view, words, i, random, sums_here);
     else
       words[i] = draw_from_fields<tempered, summed>(view, words, i, inverse_temperatures, random, sums_here);
   }
@@ -233,8 +209,8 @@ void add_scores(const View& view, const std::uint64_t* HWY_RESTRICT words, doubl
       for (std::size_t g = view.group_begin[i]; g < view.group_begin[i + 1]; ++g)
         combine_group<false>(words, view.neighbours + 4 * g, view.weights + 4 * g, fields);
       for (std::size_t k = 0; k < vector_count; ++k)
-        totals[k] = masked_add(totals[k], mask_of(words[i], k),
-                               hn::MulAdd(fields[k], hn::Set(d, 0.5f), hn::Set(d, view.bias[i])));
+        totals[k] = combine<false>(totals[k], mask_of(words[i], k),
+                                   hn::MulAdd(fields[k], hn::Set(d, 0.5f), hn::Set(d, view.bias[i])));
     }
     alignas(64) float sums[64];
     for (std::size_t k = 0; k < vector_count; ++k) hn::Store(totals[k], d, sums + k * vector_lanes);
@@ -291,16 +267,6 @@ bool is_scattered(const SpinGraph& graph) {
   return far > graph.neighbour.size() / 8;
 }
 
-// True when no product of exp(-bias) and exp(-weight) can leave the range of floats.
-bool is_moderate(const SpinGraph& graph) {
-  for (std::size_t i = 0; i < graph.size(); ++i) {
-    double bound = std::abs(graph.bias[i]);
-    for (float weight : graph.weights(i)) bound += std::abs(weight);
-    if (bound > 80) return false;
-  }
-  return true;
-}
-
 // A random permutation of the variables, made anew from (seed, sweep).
 void shuffle_order(std::uint64_t seed, std::uint64_t sweep, std::span<std::uint32_t> order) {
   const LaneRandom random(seed, Stream::order);
@@ -318,7 +284,7 @@ void shuffle_order(std::uint64_t seed, std::uint64_t sweep, std::span<std::uint3
 
 GibbsSpinLanes::GibbsSpinLanes(const SpinGraph& graph, Scan scan)
     : scan_(scan),
-      moderate_(is_moderate(graph)),
+      moderate_(largest_field(graph) <= 80),
       prefetch_(is_scattered(graph) || (scan == Scan::random && graph.size() > (std::size_t{1} << 15))),
       log_constant_(graph.log_constant),
       bias_(graph.bias),

@@ -1,0 +1,101 @@
+// Gibbs sampling of one chain on any spin graph, vectorised over the variables of one colour.
+//
+// Variables of one colour have no pair among them, so drawing them all at once from
+// p(x_i = 1 | rest) = 1 / (1 + exp(-f_i)) is a Gibbs scan in colour order (chromatic Gibbs: Gonzalez, Low,
+// Gretton, Guestrin 2011). Variables are renumbered by (colour, degree, index) and cut into units of 64 that
+// share one word of state bits; a unit stores its neighbours slot by slot, so that each slot is one
+// branch-free pass over 64 variables. Where the 64 neighbours of a slot are consecutive (grids of
+// any dimension), their bits are read as one word; elsewhere they are gathered.
+//
+// Use it for one long chain on a big sparse graph; threads share the units of a colour (oneTBB, as many as
+// the arena allows) and the bits do not depend on them. For several chains GibbsSpinLanes is faster. Dense
+// graphs need as many colours as variables and gain nothing here.
+#pragma once
+
+#include <tbb/cache_aligned_allocator.h>
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "drover/compile/spin_graph.hpp"
+#include "drover/sample/kernel.hpp"
+
+namespace drover {
+
+class GibbsSpinChain {
+ public:
+  struct State {
+    std::uint64_t seed = 0;
+    std::uint32_t chain = 0;
+    float inverse_temperature = 1;
+    std::vector<std::uint64_t> words;  ///< bit p % 64 of words[p / 64]: the variable at position p
+
+    template <class Archive>
+    void visit(Archive& archive) {
+      archive(seed);
+      archive(chain);
+      archive(inverse_temperature);
+      archive(words);
+    }
+  };
+
+  explicit GibbsSpinChain(const SpinGraph& graph);
+
+  std::size_t size() const { return position_of_.size(); }
+  std::uint32_t lanes() const { return 1; }
+  std::size_t entry_count() const { return size(); }
+
+  State start(std::uint64_t seed, std::uint32_t first_chain) const;
+  void sweep(State& state, std::uint64_t sweep) const;
+  void sweep(State& state, std::uint64_t sweep, ConditionalSums sums) const;
+  void read(const State& state, std::uint32_t lane, std::span<Value> values) const;
+  void write(State& state, std::uint32_t lane, std::span<const Value> values) const;
+  void log_scores(const State& state, std::span<double> scores) const;
+  void set_inverse_temperatures(State& state, std::span<const float> inverse_temperatures) const;
+
+  std::size_t colour_count() const { return colour_begin_.size() - 1; }
+
+  /// 64 variables of one colour; the last unit of a colour may have fewer.
+  struct Unit {
+    std::size_t slots;  ///< where its neighbours, weights and odds begin: slot by slot, `stride` numbers each
+    std::size_t runs;   ///< where the runs of its slots begin
+    std::uint32_t degree;   ///< slots: the highest degree in the unit
+    std::uint32_t stride;   ///< its variables, rounded up to a multiple of 16
+    std::uint32_t members;  ///< its variables
+  };
+  template <class T>
+  using Aligned = std::vector<T, tbb::cache_aligned_allocator<T>>;
+
+  /// The kernel as flat arrays, for the vector code.
+  struct View {
+    const Unit* units;
+    const std::int32_t* neighbours;  ///< positions
+    const float* weights;            ///< zero where a slot is not used
+    const float* odds;               ///< exp(-weight)
+    const float* bias;               ///< by position
+    const float* bias_odds;          ///< exp(-bias)
+    const std::uint32_t* runs;       ///< first position of a slot whose neighbours are consecutive, or no_run
+    const std::uint32_t* variable_of;  ///< by position
+  };
+  static constexpr std::uint32_t no_run = 0xffffffffU;
+
+ private:
+  View view() const;
+  void run(State& state, std::uint64_t sweep, float* sums) const;
+
+  bool moderate_ = false;  ///< products of odds stay in the range of floats
+  double log_constant_ = 0;
+  std::vector<std::size_t> colour_begin_;  ///< units of colour c: colour_begin_[c] .. colour_begin_[c+1]
+  std::vector<Unit> units_;
+  Aligned<std::int32_t> neighbours_;
+  Aligned<float> weights_;
+  Aligned<float> odds_;
+  Aligned<float> bias_;
+  Aligned<float> bias_odds_;
+  std::vector<std::uint32_t> runs_;
+  std::vector<std::uint32_t> variable_of_;
+  std::vector<std::uint32_t> position_of_;
+};
+
+}  // namespace drover

@@ -1,0 +1,104 @@
+// How the lattice kernels keep one chain: a bit per site, the two colours of the checkerboard apart.
+//
+// Site (x, y) has colour (x + y) % 2 and is bit j = x / 2 of its colour's row y. So the upper and lower
+// neighbours of bit j are bit j of the other colour's rows, and the left and right ones are bits j - 1, j or
+// j, j + 1 of the other colour's row y. Every row has spare words around it: the bit before the first and the
+// bit behind the last repeat the other end when the lattice is periodic, and are zero otherwise.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "drover/core/types.hpp"
+#include "drover/sample/lane_random.hpp"
+
+namespace drover {
+
+struct Checkerboard {
+  std::size_t width = 0, height = 0;
+  bool periodic_x = false;
+
+  static constexpr std::size_t margin = 8;  ///< words before and behind a row, so that rows stay aligned
+
+  std::size_t size() const { return width * height; }
+  /// Words of one row, in whole units of 8 (512 bits).
+  std::size_t row_words() const { return ((width + 1) / 2 + 511) / 512 * 8; }
+  std::size_t stride() const { return row_words() + 2 * margin; }
+  /// Where the first word of a row is; row `height` of either colour is always zero.
+  std::size_t row(std::size_t colour, std::size_t y) const {
+    return (colour * (height + 1) + y) * stride() + margin;
+  }
+  std::size_t word_count() const { return 2 * (height + 1) * stride(); }
+  /// x = 2 j + shift for the sites of a row.
+  static std::size_t shift(std::size_t colour, std::size_t y) { return (colour + y) % 2; }
+  /// How many sites a row has.
+  std::size_t row_sites(std::size_t colour, std::size_t y) const {
+    return (width + 1 - shift(colour, y)) / 2;
+  }
+
+  /// Clears what lies outside a row and sets the bits that repeat its ends.
+  void mend_row(std::uint64_t* words, std::size_t colour, std::size_t y) const {
+    const std::size_t count = row_sites(colour, y);
+    std::uint64_t* const first = words + row(colour, y);
+    const std::uint64_t last_bit = first[(count - 1) / 64] >> (count - 1) % 64 & 1, first_bit = first[0] & 1;
+    first[-1] = periodic_x ? last_bit << 63 : 0;
+    if (count % 64 != 0) first[count / 64] &= (std::uint64_t{1} << count % 64) - 1;
+    for (std::size_t k = (count + 63) / 64; k <= row_words(); ++k) first[k] = 0;
+    if (periodic_x) first[count / 64] |= first_bit << count % 64;
+  }
+
+  /// Fair bits.
+  std::vector<std::uint64_t> start(std::uint64_t seed, std::uint32_t chain) const {
+    std::vector<std::uint64_t> words(word_count(), 0);
+    const LaneRandom random(seed, Stream::start);
+    std::uint32_t place = 0;
+    for (std::size_t colour = 0; colour < 2; ++colour)
+      for (std::size_t y = 0; y < height; ++y) {
+        for (std::size_t k = 0; 64 * k < row_sites(colour, y); ++k) {
+          const auto draws = random.words(chain, 0, place++);
+          words[row(colour, y) + k] = std::uint64_t{draws[0]} << 32 | draws[1];
+        }
+        mend_row(words.data(), colour, y);
+      }
+    return words;
+  }
+
+  void read(std::span<const std::uint64_t> words, std::span<Value> values) const {
+    for (std::size_t y = 0; y < height; ++y)
+      for (std::size_t x = 0; x < width; ++x)
+        values[y * width + x] = words[row((x + y) % 2, y) + x / 128] >> x / 2 % 64 & 1;
+  }
+
+  void write(std::span<std::uint64_t> words, std::span<const Value> values) const {
+    for (std::size_t y = 0; y < height; ++y) {
+      for (std::size_t x = 0; x < width; ++x) {
+        std::uint64_t& word = words[row((x + y) % 2, y) + x / 128];
+        const std::size_t bit = x / 2 % 64;
+        word = (word & ~(std::uint64_t{1} << bit)) | std::uint64_t{values[y * width + x]} << bit;
+      }
+      for (std::size_t colour = 0; colour < 2; ++colour) mend_row(words.data(), colour, y);
+    }
+  }
+
+  /// Draws every row once, first colour 0, then colour 1: draw(colour, y) for all y, in an order that keeps
+  /// what it touches in cache and lets bands of rows run in parallel. The result is that of the plain
+  /// order: a row reads the other colour in rows y - 1, y, y + 1 only, so colour 1 of a row may follow as
+  /// soon as colour 0 of these three is done; where they lie in another band it waits for all bands.
+  template <class ForEachBand, class DrawRow>
+  void sweep_rows(ForEachBand for_each_band, DrawRow draw) const {
+    for_each_band([&](std::size_t begin, std::size_t end) {
+      for (std::size_t y = begin; y < end; ++y) {
+        draw(0, y);
+        if (y >= begin + 2) draw(1, y - 1);
+      }
+    });
+    for_each_band([&](std::size_t begin, std::size_t end) {
+      draw(1, begin);
+      if (end - begin > 1) draw(1, end - 1);
+    });
+  }
+};
+
+}  // namespace drover
