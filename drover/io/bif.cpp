@@ -240,6 +240,7 @@ class BifReader {
     lexer_.expect('{');
     read_body(child, entries);
     check_filled(child_name, line);
+    check_sums(child);
     if (scope_.size() == 1) {
       model_.unaries.add(child, values_);
     } else {
@@ -335,6 +336,20 @@ class BifReader {
     if (!possible)
       fail_at({source_.name(), line},
               fmt::format("expected a positive probability for {}, found only zeros", child));
+  }
+
+  // Rounded rows are usual; a row that is far from a distribution is worth a word.
+  void check_sums(VariableId child) {
+    const std::size_t states = model_.cardinalities[child];
+    for (std::size_t begin = 0; begin < values_.size(); begin += states) {
+      double sum = 0;
+      for (std::size_t k = 0; k < states; ++k) sum += std::exp(values_[begin + k]);
+      if (std::abs(sum - 1) < 1e-3) continue;
+      model_.warnings.push_back(
+          fmt::format("the probabilities of {} do not sum to 1 (one row sums to {:.6g})",
+                      model_.variable_names[child], sum));
+      return;
+    }
   }
 
   TextSource& source_;

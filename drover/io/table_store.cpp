@@ -12,16 +12,12 @@ std::uint32_t TableTies::close_table(Tables& tables) {
   const std::size_t begin = tables.table_offsets.back();
   const std::size_t size = tables.log_values.size() - begin;
   const double* values = tables.log_values.data() + begin;
-  const auto append = [&] {
-    tables.table_offsets.push_back(tables.log_values.size());
-    return static_cast<std::uint32_t>(tables.table_count() - 1);
-  };
   std::uint64_t hash = size;
   for (std::size_t e = 0; e < size; ++e)
     hash = (std::rotl(hash, 23) ^ std::bit_cast<std::uint64_t>(values[e])) * 0x9e3779b97f4a7c15U;
   const auto tag = static_cast<std::uint32_t>(hash >> 32);
-  std::size_t at = (hash >> 20) % slots_.size();
-  for (; slots_[at].table_plus_one != 0; at = (at + 1) % slots_.size()) {
+  std::size_t at = tag & (slots_.size() - 1);
+  for (; slots_[at].table_plus_one != 0; at = (at + 1) & (slots_.size() - 1)) {
     if (slots_[at].hash != tag) continue;
     const std::uint32_t other = slots_[at].table_plus_one - 1;
     const auto known = tables.table(other);
@@ -29,12 +25,24 @@ std::uint32_t TableTies::close_table(Tables& tables) {
     tables.log_values.resize(begin);
     return other;
   }
-  const std::uint32_t number = append();
+  tables.table_offsets.push_back(tables.log_values.size());
+  const auto number = static_cast<std::uint32_t>(tables.table_count() - 1);
   if (used_ < capacity) {
     slots_[at] = {tag, number + 1};
-    ++used_;
+    if (2 * ++used_ > slots_.size()) grow();
   }
   return number;
+}
+
+void TableTies::grow() {
+  std::vector<Slot> old(slots_.size() * 2);
+  old.swap(slots_);
+  for (const Slot& slot : old) {
+    if (slot.table_plus_one == 0) continue;
+    std::size_t at = slot.hash & (slots_.size() - 1);
+    while (slots_[at].table_plus_one != 0) at = (at + 1) & (slots_.size() - 1);
+    slots_[at] = slot;
+  }
 }
 
 std::size_t table_entries(const TextSource& source, const std::vector<std::uint32_t>& cardinalities,

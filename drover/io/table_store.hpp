@@ -14,12 +14,14 @@ namespace drover {
 /// remembered in one small open-addressing array, so the cost per table is a hash and one look.
 class TableTies {
  public:
-  TableTies() : slots_(std::size_t{2} * capacity) {}
+  TableTies() : slots_(64) {}
   /// The values from table_offsets.back() on are a new table; returns its number, or that of its equal (then
   /// the values are dropped).
   std::uint32_t close_table(Tables& tables);
 
  private:
+  void grow();
+
   static constexpr std::uint32_t capacity = 1U << 15;
   struct Slot {
     std::uint32_t hash = 0;

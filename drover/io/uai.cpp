@@ -30,6 +30,11 @@ class UaiReader {
     read_scopes();
     read_tables();
     source_.expect_end();
+    if (zero_constants_ > 0)
+      model_.warnings.push_back(fmt::format(
+          "{} factors over no variable are zero and were left out; taken literally they would make "
+          "every state impossible",
+          zero_constants_));
     if (model_.kind == ModelKind::bayes) check_children();
     return std::move(model_);
   }
@@ -92,8 +97,11 @@ class UaiReader {
       if (kinds_[f] == Kind::constant) {
         read_count(f, 1);
         const double value = source_.log_number("a table entry");
-        if (value == log_zero) fail_all_zero(f);
-        model_.log_constant += value;
+        if (value == log_zero) {
+          ++zero_constants_;
+        } else {
+          model_.log_constant += value;
+        }
       } else if (kinds_[f] == Kind::unary) {
         const std::size_t entries = model_.cardinalities[unaries.variables[unaries.offsets.size() - 1]];
         read_entries(f, entries, unaries.log_values);
@@ -160,6 +168,7 @@ class UaiReader {
   std::uint64_t unary_entries_ = 0;
   std::uint64_t table_entries_ = 0;
   std::uint64_t table_line_ = 0;
+  std::uint64_t zero_constants_ = 0;
 };
 
 }  // namespace
@@ -217,6 +226,7 @@ void write_uai(const Model& model, AtomicFile& file) {
     line += '\n';
     flush();
   });
+  flush();
 }
 
 }  // namespace drover

@@ -4,7 +4,9 @@
 //   per factor: arity and scope; then per factor: number of entries and the entries (plain values, not logs),
 //   the last variable of the scope running fastest. In BAYES the last variable of each scope is the child.
 //
-// Factors of one variable become unaries, factors of none go into log_constant, equal tables are tied.
+// Factors of one variable become unaries, factors of none go into log_constant, equal tables are tied. A zero
+// over no variable is left out with a warning: published CNF conversions (sat-grid-pbl-0010 of UAI 2014) end
+// with such factors, and their published answers do not count them.
 // Writing puts log_constant into factors of no variable.
 #pragma once
 

@@ -117,6 +117,9 @@ struct Model {
   std::vector<std::string> variable_names;
   std::vector<std::vector<std::string>> state_names;
 
+  /// What a reader had to decide, in plain sentences for the user.
+  std::vector<std::string> warnings;
+
   std::size_t variable_count() const { return cardinalities.size(); }
   std::size_t factor_count() const {
     return unaries.size() + spin_pairs.size() + potts_pairs.size() + tables.size() + dense_layers.size();

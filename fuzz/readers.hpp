@@ -1,0 +1,31 @@
+// What every fuzz target does: read from memory, compile, and accept an Error as an answer.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "drover/compile/graph.hpp"
+#include "drover/core/error.hpp"
+#include "drover/io/model_file.hpp"
+
+namespace drover::fuzz {
+
+inline std::string_view as_text(const std::uint8_t* data, std::size_t size) {
+  return {reinterpret_cast<const char*>(data), size};
+}
+
+/// Small chunks, so that tokens cross their borders often.
+inline constexpr std::size_t chunk = 256;
+
+inline int read_and_compile(const std::uint8_t* data, std::size_t size, ModelFormat format) {
+  try {
+    TextSource source(as_text(data, size), "input", chunk);
+    compile(read_model(source, format));
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::bad_data) throw;
+  }
+  return 0;
+}
+
+}  // namespace drover::fuzz
