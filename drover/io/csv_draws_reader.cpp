@@ -1,0 +1,196 @@
+// Reads draws from comma-separated values: drover's own, or any table of numbers.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <limits>
+#include <map>
+#include <utility>
+
+#include "drover/io/draws.hpp"
+#include "drover/io/text_source.hpp"
+
+namespace drover {
+
+namespace {
+
+/// One cell after the other, quotes undone.
+class Cells {
+ public:
+  explicit Cells(TextSource& source) : source_(source) {}
+
+  /// Skips blank lines and comments; false at the end of the file.
+  bool start_row() {
+    for (int c = source_.peek(); c >= 0; c = source_.peek()) {
+      if (c == '#')
+        source_.skip_line();
+      else if (c == '\n' || c == '\r')
+        source_.get();
+      else
+        return true;
+    }
+    return false;
+  }
+
+  /// Reads a cell and what ends it; false when it was the last of its row.
+  bool next() {
+    text_.clear();
+    quoted_ = false;
+    while (source_.peek() == ' ' || source_.peek() == '\t') source_.get();
+    source_.mark();
+    if (source_.peek() == '"') read_quoted();
+    for (int c = source_.get();; c = source_.get()) {
+      if (c == ',') return true;
+      if (c == '\n' || c < 0) break;
+      if (c == '\r' && (source_.peek() == '\n' || source_.peek() < 0)) continue;
+      if (quoted_ && c != ' ' && c != '\t') source_.fail("expected a comma after the closing quote");
+      if (!quoted_) text_ += static_cast<char>(c);
+    }
+    return false;
+  }
+
+  const std::string& text() const { return text_; }
+  bool quoted() const { return quoted_; }
+
+  bool is_number(double& number) const {
+    std::string_view text = text_;
+    while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
+    if (!text.empty() && text.front() == '+') text.remove_prefix(1);
+    const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), number);
+    // Beyond the range of double is still a number.
+    if (code == std::errc::result_out_of_range) number = std::numeric_limits<double>::quiet_NaN();
+    return !text.empty() && code != std::errc::invalid_argument && end == text.data() + text.size();
+  }
+
+ private:
+  void read_quoted() {
+    quoted_ = true;
+    source_.get();
+    for (int c = source_.get();; c = source_.get()) {
+      if (c < 0) source_.fail("a quote that is not closed");
+      if (c == '"') {
+        if (source_.peek() != '"') return;
+        source_.get();
+      }
+      text_ += static_cast<char>(c);
+    }
+  }
+
+  TextSource& source_;
+  std::string text_;
+  bool quoted_ = false;
+};
+
+/// As it may stand in a one-line message.
+std::string printable(const std::string& text) {
+  std::string result = text.substr(0, 40);
+  for (char& c : result)
+    if (c < ' ' || c > '~') c = '?';
+  return result;
+}
+
+enum class Role { variable, chain, log_score, ignored };
+
+Role role_of(const std::string& name) {
+  if (name == "chain" || name == ".chain") return Role::chain;
+  if (name == "log_score" || name == "lp__") return Role::log_score;
+  if (name == "draw" || name == ".draw" || name == ".iteration") return Role::ignored;
+  return Role::variable;
+}
+
+/// The table as it stands in the file.
+struct Table {
+  std::vector<std::string> names;  ///< of the variables
+  std::vector<Role> roles;         ///< of the columns
+  std::vector<double> chain_of_row;
+  std::vector<double> log_scores;
+  std::vector<double> values;  ///< (row, variable)
+  std::size_t rows = 0;
+
+  void add(Role role, double number) {
+    if (role == Role::variable) values.push_back(number);
+    if (role == Role::chain) chain_of_row.push_back(number);
+    if (role == Role::log_score) log_scores.push_back(number);
+  }
+};
+
+void read_first_row(Cells& cells, Table& table) {
+  std::vector<std::string> texts;
+  std::vector<double> numbers;
+  bool all_numbers = true, chain_seen = false, log_score_seen = false;
+  for (bool more = true; more;) {
+    more = cells.next();
+    double number = 0;
+    all_numbers &= !cells.quoted() && cells.is_number(number);
+    texts.push_back(cells.text());
+    numbers.push_back(number);
+  }
+  for (std::size_t column = 0; column < texts.size(); ++column) {
+    // Only the first column of a role has it: a variable, too, may be called "chain".
+    Role role = all_numbers ? Role::variable : role_of(texts[column]);
+    if (role == Role::chain && std::exchange(chain_seen, true)) role = Role::variable;
+    if (role == Role::log_score && std::exchange(log_score_seen, true)) role = Role::variable;
+    table.roles.push_back(role);
+    if (table.roles.back() == Role::variable)
+      table.names.push_back(all_numbers ? std::to_string(column) : texts[column]);
+    if (all_numbers) table.add(Role::variable, numbers[column]);
+  }
+  if (all_numbers) table.rows = 1;
+}
+
+void read_row(Cells& cells, TextSource& source, Table& table) {
+  std::size_t column = 0;
+  for (bool more = true; more; ++column) {
+    more = cells.next();
+    double number = 0;
+    if (column >= table.roles.size())
+      source.fail(fmt::format("expected {} columns, found more", table.roles.size()));
+    if (!cells.is_number(number))
+      source.fail(fmt::format("expected a number, found \"{}\"", printable(cells.text())));
+    table.add(table.roles[column], number);
+  }
+  if (column < table.roles.size())
+    source.fail(fmt::format("expected {} columns, found {}", table.roles.size(), column));
+  ++table.rows;
+}
+
+}  // namespace
+
+DrawFile parse_draws_csv(TextSource& source) {
+  Cells cells(source);
+  Table table;
+  if (!cells.start_row()) fail_at({source.name()}, "expected a table of draws, found nothing");
+  read_first_row(cells, table);
+  if (table.names.empty()) fail_at({source.name(), 1}, "expected a column for a variable");
+  while (cells.start_row()) read_row(cells, source, table);
+
+  // Rows of one chain keep their order; the order of chains is that of their numbers.
+  if (table.chain_of_row.empty()) table.chain_of_row.assign(table.rows, 0.0);
+  std::map<double, std::vector<std::size_t>> rows_of_chain;
+  for (std::size_t row = 0; row < table.rows; ++row) {
+    if (table.chain_of_row[row] != table.chain_of_row[row])
+      fail_at({source.name()}, fmt::format("row {}: expected a chain number", row + 1));
+    rows_of_chain[table.chain_of_row[row]].push_back(row);
+  }
+  DrawFile file;
+  file.variable_names = std::move(table.names);
+  file.chains = rows_of_chain.size();
+  file.draws = rows_of_chain.empty() ? 0 : rows_of_chain.begin()->second.size();
+  for (const auto& [chain, rows] : rows_of_chain)
+    if (rows.size() != file.draws)
+      fail_at({source.name()}, fmt::format("chain {} has {} draws, chain {} has {}",
+                                           rows_of_chain.begin()->first, file.draws, chain, rows.size()));
+  std::vector<double> values;
+  values.reserve(table.values.size());
+  for (std::size_t t = 0; t < file.draws; ++t) {
+    for (const auto& [chain, rows] : rows_of_chain) {
+      const auto begin = table.values.begin() + static_cast<std::ptrdiff_t>(rows[t] * file.variables());
+      values.insert(values.end(), begin, begin + static_cast<std::ptrdiff_t>(file.variables()));
+      if (!table.log_scores.empty()) file.log_scores.push_back(table.log_scores[rows[t]]);
+    }
+  }
+  set_values(file, std::move(values));
+  return file;
+}
+
+}  // namespace drover

@@ -1,0 +1,68 @@
+// Draws as comma-separated values: chain, draw, log_score, then the variables; one row per chain and draw.
+#include <fmt/format.h>
+
+#include <charconv>
+#include <iterator>
+#include <utility>
+
+#include "drover/io/atomic_file.hpp"
+#include "drover/io/draws_formats.hpp"
+#include "drover/io/number_text.hpp"
+
+namespace drover {
+
+namespace {
+
+/// Quoted where a name holds a comma, a quote or the end of a line (RFC 4180), or would read as a comment.
+std::string quoted(const std::string& name) {
+  if (name.find_first_of(",\"\r\n# \t") == std::string::npos && !name.empty()) return name;
+  std::string text = "\"";
+  for (char c : name) {
+    if (c == '"') text += '"';
+    text += c;
+  }
+  text += '"';
+  return text;
+}
+
+class CsvWriter final : public DrawWriter {
+ public:
+  CsvWriter(const std::string& path, DrawFileHeader file_header)
+      : DrawWriter(std::move(file_header)), file_(path) {
+    file_.write("chain,draw,log_score");
+    for (const std::string& name : header().variable_names) {
+      file_.write(',');
+      file_.write(quoted(name));
+    }
+    file_.write('\n');
+  }
+
+  void finish() override { file_.commit(); }
+
+ private:
+  void write_draw(std::span<const Value> values, std::span<const double> log_scores) override {
+    for (std::size_t c = 0; c < log_scores.size(); ++c) {
+      row_.clear();
+      fmt::format_to(std::back_inserter(row_), "{},{},{}", c, draws(),
+                     std::string_view(NumberText(log_scores[c])));
+      for (Value value : values.subspan(c * variables(), variables())) {
+        char digits[8];
+        row_ += ',';
+        row_.append(digits, std::to_chars(digits, digits + sizeof digits, value).ptr);
+      }
+      row_ += '\n';
+      file_.write(row_);
+    }
+  }
+
+  AtomicFile file_;
+  std::string row_;
+};
+
+}  // namespace
+
+std::unique_ptr<DrawWriter> make_csv_writer(const std::string& path, DrawFileHeader header) {
+  return std::make_unique<CsvWriter>(path, std::move(header));
+}
+
+}  // namespace drover
