@@ -39,6 +39,7 @@ class IteratedModes {
   using OnChange = std::function<void(std::span<const Value>, VariableId)>;
 
   explicit IteratedModes(const Graph& graph);
+  explicit IteratedModes(Graph&&) = delete;
 
   /// Improves `assignment` in place until no single change improves it.
   Climb climb(std::span<Value> assignment, const OnChange& on_change = {}) const;

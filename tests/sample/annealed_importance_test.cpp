@@ -5,6 +5,7 @@
 
 #include "drover/core/error.hpp"
 #include "drover/infer/enumerate.hpp"
+#include "drover/sample/gibbs_table_lanes.hpp"
 #include "tests/support/kernel_test.hpp"
 #include "tests/support/random_models.hpp"
 #include "tests/support/reference_kernel.hpp"
@@ -81,6 +82,16 @@ TEST(AnnealedImportance, MoreSweepsSharpenTheWeights) {
   EXPECT_GT(many.effective_samples, few.effective_samples);
   EXPECT_LT(std::abs(many.log_z - enumerate(graph).log_z), 4 * many.mcse);
   EXPECT_GT(many.bound, few.bound);
+}
+
+// The kernel that users run: 64 lanes with float fields.
+TEST(AnnealedImportance, WorksOverTableLanes) {
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    const Graph graph = compile(testing::random_model(seed, mixed(seed)));
+    const GibbsTableLanes kernel(graph);
+    const auto result = annealed_importance(graph, kernel, {.seed = seed, .sweeps = 100, .chains = 512});
+    EXPECT_LT(std::abs(result.log_z - enumerate(graph).log_z), 4 * result.mcse) << "seed " << seed;
+  }
 }
 
 TEST(AnnealedImportance, SameBitsForAnyNumberOfThreads) {

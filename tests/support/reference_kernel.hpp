@@ -1,5 +1,5 @@
-// A second, independent Gibbs sampler for tests: one variable at a time, the conditional from whole-model
-// scores, any number of lanes. Slow on purpose; nothing is shared with the kernels it stands in for.
+// A second, independent Gibbs sampler for tests: one variable at a time, every factor as a table, any number
+// of lanes. Slow on purpose; nothing is shared with the kernels it stands in for.
 #pragma once
 
 #include <stdexcept>
@@ -29,8 +29,11 @@ class ReferenceKernel {
     }
   };
 
-  ReferenceKernel(const Graph& graph, std::uint32_t lanes) : graph_(graph), lanes_(lanes) {
+  ReferenceKernel(const Graph& graph, std::uint32_t lanes)
+      : graph_(graph), lanes_(lanes), tables_(all_tables(graph)), factors_of_(graph.size()) {
     for (std::uint32_t k : graph.cardinalities) entry_count_ += k == 2 ? 1 : k;
+    for (std::size_t f = 0; f < tables_.size(); ++f)
+      for (VariableId v : tables_.scope(f)) factors_of_[v].push_back(f);
   }
 
   std::size_t size() const { return graph_.size(); }
@@ -78,6 +81,16 @@ class ReferenceKernel {
     return {state.values.data() + lane * size(), size()};
   }
 
+  double local_score(VariableId v, std::span<const Value> x) const {
+    double score = graph_.unary_of(v)[x[v]];
+    for (std::size_t f : factors_of_[v]) {
+      std::size_t index = 0;
+      for (VariableId u : tables_.scope(f)) index = index * graph_.cardinalities[u] + x[u];
+      score += tables_.values(f)[index];
+    }
+    return score;
+  }
+
   void sweep_lanes(State& state, std::uint64_t sweep, std::span<float> sums) const {
     const Random random(state.seed, Stream::sweep);
     std::vector<double> conditional;
@@ -89,7 +102,7 @@ class ReferenceKernel {
         conditional.resize(states);
         for (std::uint32_t k = 0; k < states; ++k) {
           x[v] = static_cast<Value>(k);
-          const double score = log_score(graph_, x);
+          const double score = local_score(v, x);
           conditional[k] = score == log_zero ? log_zero : state.inverse_temperatures[lane] * score;
         }
         normalise_logs(conditional);
@@ -106,6 +119,8 @@ class ReferenceKernel {
 
   const Graph& graph_;
   std::uint32_t lanes_;
+  Tables tables_;
+  std::vector<std::vector<std::size_t>> factors_of_;
   std::size_t entry_count_ = 0;
 };
 static_assert(Kernel<ReferenceKernel>);
