@@ -96,6 +96,7 @@ function draw(entry) {
   if (entry.chart) entry.chart.dispose();
   entry.chart = echarts.init(entry.node, theme(c));
   entry.chart.setOption({ animation: false, ...entry.option(c) });
+  entry.chart.getZr().flush();
   if (entry.click) entry.chart.on("click", entry.click);
 }
 

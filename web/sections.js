@@ -82,7 +82,8 @@ function addTrace(parent, trace) {
   let highest = -Infinity;
   for (const value of values) highest = Math.max(highest, value);
   const middle = values.slice().sort((a, b) => a - b)[Math.floor(values.length / 2)] || 1;
-  const roof = Math.max(1.05, 1 + 8 * (middle - 1)), cut = rhat && highest > roof;
+  const roof = [1.05, 1.1, 1.2, 1.5, 2, 3, 5, 10].find((level) => level >= 1 + 8 * (middle - 1)) || Infinity;
+  const cut = rhat && highest > roof;  // the first, large values would flatten the rest
   let caption = rhat ? "Near 1 the chains agree; below the dashed line at 1.01 is good." + (cut ? " Early values beyond the frame are cut off." : "")
     : curves > 1 ? "One line per chain. Mixed chains overlap and look like noise; a slope or separate bands mean they have not mixed."
       : "A level, noisy line is what a settled run looks like.";
@@ -95,7 +96,7 @@ function addTrace(parent, trace) {
     legend: !many && curves > 1 ? { top: 0, left: 0, type: "scroll", icon: "roundRect", itemHeight: 3 } : undefined,
     tooltip: { trigger: many ? "item" : "axis", confine: true, valueFormatter: (value) => figures(value, 6) },
     xAxis: { type: "value", name: "sweep", nameLocation: "middle", nameGap: 26, min: "dataMin", max: "dataMax", splitLine: { show: false }, axisLabel: { hideOverlap: true } },
-    yAxis: { type: "value", scale: true, ...(rhat ? { min: 1, max: cut ? Number(roof.toPrecision(3)) : undefined } : {}) },
+    yAxis: { type: "value", scale: true, ...(rhat ? { min: 1, max: cut ? roof : undefined } : {}) },
     series: trace.series.map((values, i) => ({
       type: "line", name: label(i), showSymbol: values.length < 3, symbolSize: 5, data: values.map((value, t) => [trace.sweep[t], Number.isFinite(value) ? value : null]), clip: true,
       lineStyle: many ? { width: 0.8, opacity: 0.4, color: c.accent } : { width: 1.5, color: curves === 1 ? c.accent : undefined },
