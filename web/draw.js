@@ -38,8 +38,9 @@ function card(title, caption) {
   return node;
 }
 
-function plainTable(header, rows, numbersFrom) {
-  const side = (column) => (column >= numbersFrom ? { class: "number" } : {});
+// Columns for which isNumber(column) holds are set to the right.
+function plainTable(header, rows, isNumber) {
+  const side = (column) => (isNumber(column) ? { class: "number" } : {});
   return element("div", { class: "scroll", tabindex: "0" }, element("table", {},
     element("thead", {}, element("tr", {}, ...header.map((text, c) => element("th", { scope: "col", ...side(c) }, text)))),
     element("tbody", {}, ...rows.map((row) => element("tr", {}, ...row.map((cell, c) => element("td", side(c), cell)))))));
@@ -49,7 +50,7 @@ function plainTable(header, rows, numbersFrom) {
 function tableBelow(node, header, makeRows) {
   const details = element("details", {}, element("summary", {}, "Show as a table"));
   details.addEventListener("toggle", () => {
-    if (details.open && !details.querySelector("table")) details.append(plainTable(header, makeRows(), 1));
+    if (details.open && !details.querySelector("table")) details.append(plainTable(header, makeRows(), (column) => column > 0));
   });
   node.append(details);
 }
@@ -95,6 +96,7 @@ function draw(entry) {
   if (entry.chart) entry.chart.dispose();
   entry.chart = echarts.init(entry.node, theme(c));
   entry.chart.setOption({ animation: false, ...entry.option(c) });
+  entry.chart.getZr().flush();
   if (entry.click) entry.chart.on("click", entry.click);
 }
 

@@ -72,7 +72,7 @@ function marginalsOption(view, rows, shown, c, width) {
     if (view.sampled) series.push(whiskers(rows.map((v, i) => [i, view.probability(v, state(v)), view.error(v, state(v))]), c.whisker, b, bars.length));
   });
   return {
-    grid: { ...frame, bottom: zoom ? 48 : 8 },
+    grid: { ...frame, left: rows.length > 12 ? 24 : 8, bottom: zoom ? 48 : 8 },
     tooltip: {
       trigger: "axis", confine: true, formatter: (points) => describeVariable(view, rows[points[0].dataIndex]),
       axisPointer: { type: "shadow", shadowStyle: { color: "rgba(128,128,128,0.14)" } },
@@ -117,10 +117,10 @@ function marginalsColumns(view, shown) {
     { title: "#", wide: true, number: true, key: (v) => v, cell: (v) => String(v), rising: true },
     { title: "Variable", key: view.name, cell: view.name, style: "name" },
     { title: "Distribution", wide: true, cell: (v) => distributionCell(view, shown(), v), style: "states" },
-    { title: "Most probable", key: (v) => view.stateName(v, view.top[v]), cell: (v) => view.stateName(v, view.top[v]) },
+    { title: "Most probable", key: (v) => view.stateName(v, view.top[v]), cell: (v) => view.stateName(v, view.top[v]), style: "name" },
     { title: "Probability", number: true, key: (v) => view.best[v], cell: (v) => rounded(view.best[v], 4) },
   ];
-  if (view.sampled) columns.push({ title: "Std. error", number: true, key: (v) => view.worst[v], cell: (v) => dash(view.worst[v], (e) => figures(e, 2)) });
+  if (view.sampled) columns.push({ title: "Std. error", number: true, key: (v) => view.worst[v], cell: (v) => dash(view.worst[v], (e) => (e < 1e-4 ? figures(e, 2) : e.toPrecision(2))) });
   if (any(view.rhat)) columns.push({ title: "R-hat", number: true, key: view.rhat, cell: (v) => dash(view.rhat(v), (r) => r.toFixed(3)), poor: (v) => view.rhat(v) > 1.01 });
   if (any(view.ess)) columns.push({ title: "ESS", number: true, key: view.ess, cell: (v) => dash(view.ess(v), whole), rising: true });
   return columns;

@@ -20,7 +20,7 @@ function addOverview() {
     heading("Evidence");
     const node = card("", whole(data.evidence.length) + (data.evidence.length === 1 ? " variable was" : " variables were")
       + " observed and held fixed" + (data.evidence.length > 500 ? "; the first 500:" : "."));
-    node.append(plainTable(["Variable", "Observed state"], data.evidence.slice(0, 500), 2));
+    node.append(plainTable(["Variable", "Observed state"], data.evidence.slice(0, 500), () => false));
     node.lastChild.style.cssText = "max-height: 260px; overflow-y: auto";
     page.append(node);
   }
@@ -82,7 +82,8 @@ function addTrace(parent, trace) {
   let highest = -Infinity;
   for (const value of values) highest = Math.max(highest, value);
   const middle = values.slice().sort((a, b) => a - b)[Math.floor(values.length / 2)] || 1;
-  const roof = Math.max(1.05, 1 + 8 * (middle - 1)), cut = rhat && highest > roof;
+  const roof = [1.05, 1.1, 1.2, 1.5, 2, 3, 5, 10].find((level) => level >= 1 + 8 * (middle - 1)) || Infinity;
+  const cut = rhat && highest > roof;  // the first, large values would flatten the rest
   let caption = rhat ? "Near 1 the chains agree; below the dashed line at 1.01 is good." + (cut ? " Early values beyond the frame are cut off." : "")
     : curves > 1 ? "One line per chain. Mixed chains overlap and look like noise; a slope or separate bands mean they have not mixed."
       : "A level, noisy line is what a settled run looks like.";
@@ -95,9 +96,9 @@ function addTrace(parent, trace) {
     legend: !many && curves > 1 ? { top: 0, left: 0, type: "scroll", icon: "roundRect", itemHeight: 3 } : undefined,
     tooltip: { trigger: many ? "item" : "axis", confine: true, valueFormatter: (value) => figures(value, 6) },
     xAxis: { type: "value", name: "sweep", nameLocation: "middle", nameGap: 26, min: "dataMin", max: "dataMax", splitLine: { show: false }, axisLabel: { hideOverlap: true } },
-    yAxis: { type: "value", scale: true, ...(rhat ? { min: 1, max: cut ? Number(roof.toPrecision(3)) : undefined } : {}) },
+    yAxis: { type: "value", scale: true, ...(rhat ? { min: 1, max: cut ? roof : undefined } : {}) },
     series: trace.series.map((values, i) => ({
-      type: "line", name: label(i), showSymbol: values.length < 3, symbolSize: 5, data: values.map((value, t) => [trace.sweep[t], value]), clip: true,
+      type: "line", name: label(i), showSymbol: values.length < 3, symbolSize: 5, data: values.map((value, t) => [trace.sweep[t], Number.isFinite(value) ? value : null]), clip: true,
       lineStyle: many ? { width: 0.8, opacity: 0.4, color: c.accent } : { width: 1.5, color: curves === 1 ? c.accent : undefined },
       itemStyle: many || curves === 1 ? { color: c.accent } : {},
       emphasis: many ? { lineStyle: { width: 2, opacity: 1, color: c.second } } : { disabled: true },
@@ -133,7 +134,7 @@ function addSlowest(parent, find) {
   const slowest = data.slowest.slice(0, 20);
   if (!slowest.length) return;
   const node = card("The slowest variables", "Effective sample size: how many independent draws the run is worth for this variable. Below 400, run longer."
-    + (find ? " Choose a bar to see the variable in the table." : ""));
+    + (find ? " Click a bar to see the variable in the table." : ""));
   const entry = addChart(node, "slowest", "Bar chart of the variables with the lowest effective sample size", "low", (c) => ({
     grid: { ...frame, top: 6, bottom: 4, right: 52 },
     tooltip: { trigger: "item", confine: true, formatter: (point) => element("div", {}, element("b", {}, slowest[point.dataIndex][0]), "  " + whole(slowest[point.dataIndex][1])) },
@@ -161,7 +162,8 @@ function addExtras() {
   if (data.tables.length || data.figures.length) heading("Further results");
   for (const table of data.tables) {
     const node = card(table.title, table.caption);
-    node.append(plainTable(table.header, table.rows, 1));
+    const numeric = (column) => table.rows.every((row) => /^[-+\u2212]?[\d.,]*\d(e[-+]?\d+)?%?( *\u00b1.*)?$|^[-\u2013]?$/i.test(row[column] || ""));
+    node.append(plainTable(table.header, table.rows, numeric));
     page.append(node);
   }
   const cards = element("div", { class: "cards" });

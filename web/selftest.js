@@ -1,5 +1,5 @@
-// Opened with #selftest at the end of its address, the page records its own errors and how many pixels each
-// canvas shows, and leaves both as JSON in <pre id="selftest">, where a headless browser's dump finds them.
+// Opened with #selftest at the end of its address, the page records its own errors and how many coloured
+// pixels each canvas shows (axes and labels are grey), and leaves both as JSON in <pre id="selftest">, where a headless browser's dump finds them.
 "use strict";
 if (location.hash === "#selftest") {
   const errors = [];
@@ -11,7 +11,10 @@ if (location.hash === "#selftest") {
     const canvases = Array.from(document.querySelectorAll("canvas"), (canvas) => {
       const bytes = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data;
       let pixels = 0;
-      for (let i = 3; i < bytes.length; i += 4) pixels += bytes[i] > 0;
+      for (let i = 0; i < bytes.length; i += 4) {
+        const [red, green, blue] = [bytes[i], bytes[i + 1], bytes[i + 2]];
+        pixels += bytes[i + 3] > 60 && Math.max(red, green, blue) - Math.min(red, green, blue) > 40;
+      }
       const named = canvas.closest("[data-chart]");
       return { chart: named ? named.dataset.chart : "", pixels: pixels };
     });
