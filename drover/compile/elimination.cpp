@@ -17,6 +17,7 @@ struct Found {
   bool exact = false;
   std::vector<std::uint32_t> order;
   OrderCost cost;
+  std::uint32_t least_width = std::numeric_limits<std::uint32_t>::max();
 };
 
 // Tries sweep orders, then greedy ones, on one connected component.
@@ -45,7 +46,7 @@ class ComponentSearch {
   }
 
   void offer(std::vector<std::uint32_t> order, const OrderCost& cost) {
-    best_ = {true, std::move(order), cost};
+    best_ = {true, std::move(order), cost, std::min(best_.least_width, cost.width)};
     limits_.total_entries = cost.total_entries;
   }
 
@@ -55,8 +56,9 @@ class ComponentSearch {
       offer(std::move(order), cost);
     } else if (!best_.exact) {
       cost = frontier_bound(graph_, order);
+      best_.least_width = std::min(best_.least_width, cost.width);
       if (best_.order.empty() || cost.log2_max_clique < best_.cost.log2_max_clique)
-        best_ = {false, std::move(order), cost};
+        best_ = {false, std::move(order), cost, best_.least_width};
     }
   }
 
@@ -128,7 +130,7 @@ EliminationOrder find_elimination_order(const Graph& graph, const OrderOptions& 
     for (VariableId u : around.of(v))
       if (!gone[u]) {
         entries *= graph.cardinalities[u];
-        result.width = 1;
+        result.width = result.treewidth_bound = 1;
         if (--degree[u] == 1) result.order.push_back(u);
       }
     total += entries;
@@ -161,6 +163,7 @@ EliminationOrder find_elimination_order(const Graph& graph, const OrderOptions& 
     for (std::uint32_t v : found.order) result.order.push_back(members[v]);
     result.exact &= found.exact;
     result.width = std::max(result.width, found.cost.width);
+    result.treewidth_bound = std::max(result.treewidth_bound, found.least_width);
     result.log2_max_clique = std::max(result.log2_max_clique, found.cost.log2_max_clique);
     total += found.cost.total_entries;
   }

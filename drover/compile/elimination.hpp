@@ -31,6 +31,8 @@ struct EliminationOrder {
   std::vector<VariableId> order;  ///< all variables of the graph, the first is eliminated first
   bool exact = true;              ///< the figures below are those of `order`; otherwise they are upper bounds
   std::uint32_t width = 0;        ///< variables of the largest clique, less one
+  std::uint32_t treewidth_bound =
+      0;  ///< the least width of any order tried; `order` may be wider but cheaper
   double log2_max_clique = 0;
   double log2_total_table = 0;  ///< entries of all cliques together
 };

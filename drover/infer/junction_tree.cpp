@@ -43,14 +43,14 @@ void refuse_above(const ExactPlan& plan, std::size_t limit) {
         ErrorKind::misfit,
         fmt::format("exact inference does not fit this model: its treewidth (at most {}) needs tables of "
                     "up to 2^{:.0f} entries; the memory limit is {}",
-                    plan.order.width, plan.order.log2_max_clique,
+                    plan.order.treewidth_bound, plan.order.log2_max_clique,
                     readable_bytes(static_cast<double>(limit))));
   throw Error(
       ErrorKind::misfit,
       fmt::format("exact inference would need {} (treewidth at most {}, largest table 2^{:.1f} entries); "
                   "the memory limit is {}",
-                  readable_bytes(plan.predicted_bytes), plan.order.width, plan.order.log2_max_clique,
-                  readable_bytes(static_cast<double>(limit))));
+                  readable_bytes(plan.predicted_bytes), plan.order.treewidth_bound,
+                  plan.order.log2_max_clique, readable_bytes(static_cast<double>(limit))));
 }
 
 using Table = std::unique_ptr<double[]>;
