@@ -1,19 +1,21 @@
 // Whether single-site moves connect the support of a graph with hard zeros: the condition under which Gibbs
 // sampling of one variable at a time reaches the whole distribution.
 //
-// Two states of the support are joined when they differ in one variable. What is known:
-//   - strictly positive tables: every state is possible, so all are connected (zeros of unaries only remove
-//     values);
-//   - a small graph: flood fill over the support decides exactly;
-//   - safe values: if every variable has a value that no factor forbids, whatever the other variables of the
-//     factor are, any state moves one variable at a time to the state of all safe values. The test is refined
-//     to an order: a variable whose value is already fixed to its safe value forbids nothing else, so the
-//     variables settle one after the other and a value need only be safe given those settled before;
-//   - broken: a factor in which a variable has two possible values, and each value of it is tied to its own
-//     values of another variable (as in equality, or any one-to-one table), when both occur in the support.
-// Everything else is unknown. The work is linear in the entries of the tables, apart from the small graphs.
+// Two states of the support are joined when they differ in one variable. First values that no entry of some
+// table allows are removed (arc consistency); then:
+//   - tables without zeros connect everything (zeros of unaries only remove values);
+//   - safe values: a value of v is safe if, whenever some value of v is possible beside the other variables
+//   of
+//     a factor, this one is. Any state then moves v there. Settled variables are fixed while the next safe
+//     value is looked for, so if all settle in some order every state reaches the same one: connected;
+//   - split tables: a move changes at most one variable of a table's scope, so a chain never leaves the
+//     component of possible entries (joined where they differ in one variable) it is in. Equality, copies and
+//     parities split. Two components that both occur in the support prove it broken; a greedy search looks
+//     for a state in each;
+//   - a small graph is decided by flood fill over its support.
+// Everything else is unknown. Apart from small graphs the work is about linear in the entries of the tables.
 //
-// When it fails: most graphs with deterministic structure are 'unknown'; this is a warning, not a verdict.
+// When it fails: many graphs with deterministic structure are `unknown`. That is a warning, not a verdict.
 #pragma once
 
 #include <string>
