@@ -11,34 +11,46 @@
 namespace drover {
 namespace {
 
-/// The possible values of every variable.
+/// The possible values of every variable. Removals are recorded, so that a search can take them back.
 class Domains {
  public:
-  explicit Domains(const Graph& graph) : offsets_(&graph.unary_offsets), allowed_(graph.unary.size()) {
+  explicit Domains(const Graph& graph) : graph_(&graph), allowed_(graph.unary.size()) {
     for (std::size_t e = 0; e < allowed_.size(); ++e) allowed_[e] = graph.unary[e] != log_zero;
   }
-  bool allows(VariableId v, std::uint32_t k) const { return allowed_[(*offsets_)[v] + k] != 0; }
-  void remove(VariableId v, std::uint32_t k) { allowed_[(*offsets_)[v] + k] = 0; }
-  void fix(VariableId v, std::uint32_t k) {
-    std::fill(allowed_.begin() + static_cast<std::ptrdiff_t>((*offsets_)[v]),
-              allowed_.begin() + static_cast<std::ptrdiff_t>((*offsets_)[v + 1]), 0);
-    allowed_[(*offsets_)[v] + k] = 1;
+  bool allows(VariableId v, std::uint32_t k) const { return allowed_[graph_->unary_offsets[v] + k] != 0; }
+  std::uint32_t count(VariableId v) const {
+    std::uint32_t values = 0;
+    for (std::uint32_t k = 0; k < graph_->cardinalities[v]; ++k) values += allows(v, k);
+    return values;
   }
-  bool empty(VariableId v) const {
-    return std::all_of(allowed_.begin() + static_cast<std::ptrdiff_t>((*offsets_)[v]),
-                       allowed_.begin() + static_cast<std::ptrdiff_t>((*offsets_)[v + 1]),
-                       [](char a) { return a == 0; });
+  void remove(VariableId v, std::uint32_t k) {
+    const std::size_t entry = graph_->unary_offsets[v] + k;
+    if (allowed_[entry]) removed_.push_back(entry);
+    allowed_[entry] = 0;
+  }
+  /// Leaves v the value k alone.
+  void fix(VariableId v, std::uint32_t k) {
+    assert(allows(v, k));
+    for (std::uint32_t other = 0; other < graph_->cardinalities[v]; ++other)
+      if (other != k) remove(v, other);
+  }
+  std::size_t removals() const { return removed_.size(); }
+  /// Takes back all removals but the first `removals`.
+  void restore(std::size_t removals) {
+    for (; removed_.size() > removals; removed_.pop_back()) allowed_[removed_.back()] = 1;
   }
 
  private:
-  const std::vector<std::size_t>* offsets_;
+  const Graph* graph_;
   std::vector<char> allowed_;
+  std::vector<std::size_t> removed_;
 };
 
 /// The tables with zeros, and what they allow.
 class HardFactors {
  public:
-  explicit HardFactors(const Graph& graph) : graph_(graph), factors_of_(graph.size()) {
+  explicit HardFactors(const Graph& graph)
+      : graph_(graph), factors_of_(graph.size()), queued_(graph.tables.size(), 0) {
     for (std::uint32_t f = 0; f < graph.tables.size(); ++f)
       if (std::ranges::count(graph.tables.values(f), log_zero) > 0) {
         factors_.push_back(f);
@@ -64,14 +76,13 @@ class HardFactors {
   }
 
   /// Removes values without support in some table until none is left; false when a domain becomes empty.
-  bool propagate(Domains& domains, std::vector<std::uint32_t> queue) const {
-    std::vector<char> queued(graph_.tables.size(), 0);
-    for (std::uint32_t f : queue) queued[f] = 1;
+  bool propagate(Domains& domains, std::vector<std::uint32_t> queue) {
+    for (std::uint32_t f : queue) queued_[f] = 1;
     std::vector<std::vector<char>> supported;
     while (!queue.empty()) {
       const std::uint32_t f = queue.back();
       queue.pop_back();
-      queued[f] = 0;
+      queued_[f] = 0;
       const auto scope = graph_.tables.scope(f);
       supported.resize(scope.size());
       for (std::size_t a = 0; a < scope.size(); ++a) supported[a].assign(graph_.cardinalities[scope[a]], 0);
@@ -87,12 +98,15 @@ class HardFactors {
             changed = true;
           }
         if (!changed) continue;
-        if (domains.empty(v)) return false;
         for (std::uint32_t g : factors_of_[v])
-          if (!queued[g]) {
-            queued[g] = 1;
+          if (!queued_[g]) {
+            queued_[g] = 1;
             queue.push_back(g);
           }
+        if (domains.count(v) == 0) {
+          for (std::uint32_t g : queue) queued_[g] = 0;
+          return false;
+        }
       }
     }
     return true;
@@ -179,36 +193,49 @@ class HardFactors {
     return entries;
   }
 
-  /// Whether a greedy search with propagation finds a state of the support with this entry of a table.
-  bool finds_state(std::uint32_t f, std::size_t entry, Domains domains) const {
+  /// Whether a greedy search with propagation finds a state of the support with this entry of a table. Each
+  /// variable takes its first value that propagation does not refute; earlier choices are not taken back.
+  bool finds_state(std::uint32_t f, std::size_t entry, Domains& domains) {
+    const std::size_t before = domains.removals();
+    const bool found = place_entry(f, entry, domains) && place_all(domains);
+    domains.restore(before);
+    return found;
+  }
+
+ private:
+  bool place_entry(std::uint32_t f, std::size_t entry, Domains& domains) {
     const auto scope = graph_.tables.scope(f);
-    std::vector<std::uint32_t> touched{f};
+    std::vector<std::uint32_t> touched;
     for (std::size_t a = scope.size(); a-- > 0;) {
       const std::uint32_t states = graph_.cardinalities[scope[a]];
       domains.fix(scope[a], static_cast<std::uint32_t>(entry % states));
       entry /= states;
       touched.insert(touched.end(), factors_of_[scope[a]].begin(), factors_of_[scope[a]].end());
     }
-    if (!propagate(domains, touched)) return false;
+    std::ranges::sort(touched);
+    touched.erase(std::unique(touched.begin(), touched.end()), touched.end());
+    return propagate(domains, touched);
+  }
+
+  bool place_all(Domains& domains) {
     for (VariableId v = 0; v < graph_.size(); ++v) {
-      if (factors_of_[v].empty()) continue;
-      bool placed = false;
+      bool placed = factors_of_[v].empty() || domains.count(v) == 1;
       for (std::uint32_t k = 0; k < graph_.cardinalities[v] && !placed; ++k) {
         if (!domains.allows(v, k)) continue;
-        Domains trial = domains;
-        trial.fix(v, k);
-        placed = propagate(trial, factors_of_[v]);
-        if (placed) domains = std::move(trial);
+        const std::size_t before = domains.removals();
+        domains.fix(v, k);
+        placed = propagate(domains, factors_of_[v]);
+        if (!placed) domains.restore(before);
       }
       if (!placed) return false;
     }
     return true;
   }
 
- private:
   const Graph& graph_;
   std::vector<std::uint32_t> factors_;
   std::vector<std::vector<std::uint32_t>> factors_of_;
+  std::vector<char> queued_;  ///< which factors wait in propagate(); all zero outside it
 };
 
 std::string name_some(const Graph& graph, const std::vector<VariableId>& variables) {
@@ -270,7 +297,7 @@ ConnectivityReport flood_fill(const Graph& graph, const HardFactors& hard) {
 }  // namespace
 
 ConnectivityReport analyse_connectivity(const Graph& graph, double exact_log2_states) {
-  const HardFactors hard(graph);
+  HardFactors hard(graph);
   if (hard.factors().empty()) return {Connectivity::known, "no table has a hard zero", {}};
   Domains domains(graph);
   if (!hard.propagate(domains, hard.factors())) return {Connectivity::unknown, "no state is possible", {}};

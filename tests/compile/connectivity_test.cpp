@@ -117,6 +117,17 @@ TEST(Connectivity, ParityIsBroken) {
   EXPECT_EQ(analyse_connectivity(compile(model)).connectivity, Connectivity::broken);
 }
 
+TEST(Connectivity, WorkGrowsWithTheGraphNotItsSquare) {
+  // A chain of 100,000 copies: every table is split, and each search fixes every variable.
+  Model model;
+  model.cardinalities.assign(100000, 2);
+  for (VariableId v = 0; v + 1 < 100000; ++v)
+    model.tables.add(std::vector<VariableId>{v, v + 1}, std::vector<double>{0, log_zero, log_zero, 0});
+  const ConnectivityReport report = analyse_connectivity(compile(model));
+  EXPECT_EQ(report.connectivity, Connectivity::broken);
+  EXPECT_EQ(report.variables.size(), 100000U);
+}
+
 TEST(Connectivity, IndependentSetsAreKnown) {
   // Hard-core model: neighbours are not both 1; the value 0 is always safe.
   Model model;
