@@ -18,7 +18,7 @@ class TableCopies {
   TableCopies(const Tables& tables, OwnAxis own_axis)
       : tables_(tables), own_axis_(own_axis), copies_of_(tables.table_count()) {}
 
-  /// Where the copy for `axis` begins; `first_slowest` are the strides of the original layout.
+  /// Where the copy with `axis` moved begins.
   std::size_t base(std::uint32_t table, std::span<const std::uint32_t> shape, std::uint32_t axis) {
     for (const Copy& copy : copies_of_[table])
       if (copy.axis == axis && std::equal(shape.begin(), shape.end(), copy.shape.begin(), copy.shape.end()))
@@ -28,7 +28,7 @@ class TableCopies {
     return copies_of_[table].back().base;
   }
 
-  std::vector<float> entries;
+  AlignedFloats entries;
 
  private:
   struct Copy {
@@ -61,58 +61,76 @@ class TableCopies {
   std::vector<std::vector<Copy>> copies_of_;
 };
 
-/// The links of all variables, visited table by table and then sorted by variable.
-void add_table_links(const Graph& graph, OwnAxis own_axis, const std::vector<VariableId>& position,
-                     TableGraph& result) {
-  const Tables& tables = graph.tables;
-  const std::size_t n = graph.size();
-  std::vector<std::size_t> others_offsets(n + 1, 0);
-  result.link_offsets.assign(n + 1, 0);
-  for (std::size_t f = 0; f < tables.size(); ++f)
-    for (VariableId v : tables.scope(f)) {
-      ++result.link_offsets[position[v] + 1];
-      others_offsets[position[v] + 1] += tables.scope(f).size() - 1;
-    }
-  std::partial_sum(result.link_offsets.begin(), result.link_offsets.end(), result.link_offsets.begin());
-  std::partial_sum(others_offsets.begin(), others_offsets.end(), others_offsets.begin());
-  result.links.resize(result.link_offsets[n]);
-  result.others.resize(others_offsets[n]);
-  assert(others_offsets[n] < std::size_t{1} << 32);
+/// A place in the scope of a table factor.
+struct Incidence {
+  std::uint32_t factor;
+  std::uint32_t axis;
+};
 
-  std::vector<std::size_t> link_cursor = result.link_offsets;
+/// The places that each variable takes in table factors: list[offsets[v] .. offsets[v+1]).
+struct Incidences {
+  std::vector<std::size_t> offsets;
+  std::vector<Incidence> list;
+};
+
+Incidences table_incidences(const Graph& graph) {
+  const Tables& tables = graph.tables;
+  Incidences result;
+  result.offsets.assign(graph.size() + 1, 0);
+  for (VariableId v : tables.scopes) ++result.offsets[v + 1];
+  std::partial_sum(result.offsets.begin(), result.offsets.end(), result.offsets.begin());
+  result.list.resize(tables.scopes.size());
+  std::vector<std::size_t> cursor = result.offsets;
+  for (std::uint32_t f = 0; f < tables.size(); ++f) {
+    std::uint32_t axis = 0;
+    for (VariableId v : tables.scope(f)) result.list[cursor[v]++] = {f, axis++};
+  }
+  return result;
+}
+
+/// The links and the entries they read lie in the order in which a sweep visits the variables, so that memory
+/// is read forwards.
+void add_table_links(const Graph& graph, OwnAxis own_axis, std::span<const VariableId> order,
+                     const std::vector<VariableId>& position, TableGraph& result) {
+  const Tables& tables = graph.tables;
+  const Incidences incidences = table_incidences(graph);
   TableCopies copies(tables, own_axis);
   std::vector<std::uint32_t> shape, strides;
-  for (std::size_t f = 0; f < tables.size(); ++f) {
-    const auto scope = tables.scope(f);
-    const auto arity = static_cast<std::uint32_t>(scope.size());
-    const auto size = static_cast<std::uint32_t>(tables.values(f).size());
-    shape.clear();
-    for (VariableId v : scope) shape.push_back(graph.cardinalities[v]);
-    const bool copied = size <= largest_copied_table;
-    const std::uint32_t uncopied_axis = own_axis == OwnAxis::slowest ? 0 : arity - 1;
-    for (std::uint32_t axis = 0; axis < arity; ++axis) {
-      // Strides of the layout that is stored: the own axis moved to its place, or the original one.
-      const std::uint32_t stored_axis = copied ? axis : uncopied_axis;
-      strides.assign(arity, 0);
+  result.link_offsets.push_back(0);
+  for (VariableId v : order) {
+    for (std::size_t i = incidences.offsets[v]; i < incidences.offsets[v + 1]; ++i) {
+      const auto [factor, axis] = incidences.list[i];
+      const auto scope = tables.scope(factor);
+      const auto arity = static_cast<std::uint32_t>(scope.size());
+      const auto size = static_cast<std::uint32_t>(tables.values(factor).size());
+      shape.clear();
+      for (VariableId u : scope) shape.push_back(graph.cardinalities[u]);
+      // Strides of the layout that is stored: the own axis moved to its place, or, for a large table, the
+      // original one.
+      const std::uint32_t unmoved_axis = own_axis == OwnAxis::slowest ? 0 : arity - 1;
+      const std::uint32_t stored_axis = size <= largest_copied_table ? axis : unmoved_axis;
+      strides.assign(arity, 1);
       std::uint32_t rest = own_axis == OwnAxis::slowest ? 1 : shape[stored_axis];
       for (std::uint32_t a = arity; a-- > 0;) {
         if (a == stored_axis) continue;
         strides[a] = rest;
         rest *= shape[a];
       }
-      strides[stored_axis] = own_axis == OwnAxis::slowest ? rest : 1;
+      if (own_axis == OwnAxis::slowest) strides[stored_axis] = rest;
 
-      const VariableId own = position[scope[axis]];
-      TableLink& link = result.links[link_cursor[own]++];
-      link.base = copies.base(tables.table_of[f], shape, stored_axis);
+      TableLink link;
+      link.base = copies.base(tables.table_of[factor], shape, stored_axis);
       link.own_stride = strides[axis];
       link.configurations = axis == stored_axis ? size / shape[axis] : 0;
-      link.others_begin = static_cast<std::uint32_t>(others_offsets[own]);
+      link.others_begin = static_cast<std::uint32_t>(result.others.size());
       for (std::uint32_t a = 0; a < arity; ++a)
-        if (a != axis) result.others[others_offsets[own]++] = {position[scope[a]], strides[a]};
-      link.others_end = static_cast<std::uint32_t>(others_offsets[own]);
+        if (a != axis) result.others.push_back({position[scope[a]], strides[a]});
+      link.others_end = static_cast<std::uint32_t>(result.others.size());
+      result.links.push_back(link);
     }
+    result.link_offsets.push_back(result.links.size());
   }
+  assert(result.others.size() < std::size_t{1} << 32);
   result.entries = std::move(copies.entries);
   result.entries.resize(result.entries.size() + entry_padding, 0.0F);
 }
@@ -155,7 +173,7 @@ TableGraph make_table_graph(const Graph& graph, OwnAxis own_axis, std::span<cons
     result.unary_offsets.push_back(result.unary.size());
   }
   add_potts_links(graph, position, result);
-  add_table_links(graph, own_axis, position, result);
+  add_table_links(graph, own_axis, order, position, result);
   return result;
 }
 

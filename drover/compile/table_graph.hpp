@@ -13,12 +13,27 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <new>
 #include <span>
 #include <vector>
 
 #include "drover/compile/graph.hpp"
 
 namespace drover {
+
+/// A vector that begins at a cache line, so that rows of a table straddle as few lines as can be.
+template <class T>
+struct LineAllocator : std::allocator<T> {
+  static constexpr std::align_val_t line{64};
+  template <class U>
+  struct rebind {
+    using other = LineAllocator<U>;
+  };
+  T* allocate(std::size_t count) { return static_cast<T*>(::operator new(count * sizeof(T), line)); }
+  void deallocate(T* place, std::size_t) { ::operator delete(place, line); }
+};
+using AlignedFloats = std::vector<float, LineAllocator<float>>;
 
 struct PottsLink {
   VariableId neighbour;
@@ -47,7 +62,7 @@ struct TableGraph {
   std::vector<std::size_t> link_offsets;  ///< variable v: links[link_offsets[v] .. link_offsets[v+1])
   std::vector<TableLink> links;
   std::vector<LinkedVariable> others;
-  std::vector<float> entries;  ///< followed by entry_padding entries, so that whole vectors can be loaded
+  AlignedFloats entries;  ///< followed by entry_padding entries, so that whole vectors can be loaded
 
   std::size_t size() const { return cardinalities.size(); }
   std::span<const PottsLink> potts_of(VariableId v) const {

@@ -12,6 +12,7 @@
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "drover/sample/gibbs_table_chain.cpp"
+#include <hwy/cache_control.h>
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
@@ -24,7 +25,8 @@ namespace drover {
 namespace {
 
 constexpr std::uint32_t group_sites = 16;
-constexpr std::uint32_t stack_states = 128;  // up to here the scratch arrays lie on the stack
+constexpr std::uint32_t stack_states = 128;  // up to here scratch arrays lie on the stack
+constexpr std::uint32_t stack_links = 512;
 
 struct ChainSweep {
   const ChainLayout* layout;
@@ -36,7 +38,15 @@ struct ChainSweep {
   float* sums;  // or null
 };
 
-/// Floats between the rows of two sites: whole vectors.
+/// Working arrays of one thread.
+struct ChainScratch {
+  float* sums;         // [site][state]: what the tables add to the fields
+  float* fields;       // [state][site]
+  const float** rows;  // of the table links of a group
+  const float** next_rows;
+};
+
+/// Floats between the sums of two sites: whole vectors.
 constexpr std::uint32_t row_stride(std::uint32_t states) {
   return (states + group_sites - 1) / group_sites * group_sites;
 }
@@ -49,32 +59,62 @@ HWY_BEFORE_NAMESPACE();
 namespace drover {
 namespace HWY_NAMESPACE {
 
-/// The sum of the table rows of every site of a group, one row over its states per site.
-HWY_INLINE void table_rows(const ChainSweep& run, const ChainGroup& group, float* HWY_RESTRICT rows) {
-  const FloatTag d;
-  const auto N = static_cast<std::uint32_t>(hn::Lanes(d));
+/// Finds where the row over the own states begins for every table link of a group, and starts to fetch it.
+/// Which rows these are depends on values that the group's colour does not change, so this is done while the
+/// group before is drawn: tables seldom fit the cache, and no hardware guesses their addresses.
+HWY_INLINE void find_rows(const ChainSweep& run, const ChainGroup& group, const float** rows) {
+  constexpr std::uint32_t line_floats = 16;
   const TableGraph& tables = run.layout->tables;
+  const std::size_t end = tables.link_offsets[group.first + group.count];
+  for (std::size_t l = tables.link_offsets[group.first]; l < end; ++l) {
+    const TableLink& link = tables.links[l];
+    std::size_t index = link.base;
+    for (std::uint32_t o = link.others_begin; o < link.others_end; ++o)
+      index += static_cast<std::size_t>(run.values[tables.others[o].variable]) * tables.others[o].stride;
+    const float* row = tables.entries.data() + index;
+    for (std::uint32_t k = 0; k < group.states; k += line_floats) hwy::Prefetch(row + k);
+    *rows++ = row;
+  }
+}
+
+/// `count` entries of a row that is not contiguous.
+template <class D>
+HWY_NOINLINE hn::Vec<D> strided_row(D d, const float* row, std::uint32_t stride, std::uint32_t count) {
+  HWY_ALIGN float entries[group_sites] = {};
+  for (std::uint32_t k = 0; k < count; ++k) entries[k] = row[std::size_t{k} * stride];
+  return hn::LoadU(d, entries);
+}
+
+/// The sum of the table rows of every site of a group, one row over its states per site. A row is read in
+/// vectors of `width`: no wider than it needs to be, as every further cache line costs more than the sums.
+template <std::size_t width>
+HWY_INLINE void table_sums(const ChainSweep& run, const ChainGroup& group, const float* const* rows,
+                           float* HWY_RESTRICT sums) {
+  const hn::CappedTag<float, width> d;
+  const auto N = static_cast<std::uint32_t>(hn::Lanes(d));
   const std::uint32_t states = group.states, stride = row_stride(states);
-  for (std::uint32_t site = 0; site < group.count; ++site, rows += stride) {
-    for (std::uint32_t k = 0; k < stride; k += N) hn::StoreU(hn::Zero(d), d, rows + k);
-    for (const TableLink& link : tables.links_of(group.first + site)) {
-      std::size_t index = link.base;
-      for (std::uint32_t o = link.others_begin; o < link.others_end; ++o)
-        index += static_cast<std::size_t>(run.values[tables.others[o].variable]) * tables.others[o].stride;
-      const float* row = tables.entries.data() + index;
-      if (link.own_stride == 1)
+  for (std::uint32_t site = 0; site < group.count; ++site, sums += stride) {
+    const auto links = run.layout->tables.links_of(group.first + site);
+    for (std::uint32_t k = 0; k < states; k += N) {
+      auto sum = hn::Zero(d);
+      for (std::size_t l = 0; l < links.size(); ++l) {
+        const std::uint32_t own_stride = links[l].own_stride;
         // May add what follows the row beyond its last state; nobody reads it.
-        for (std::uint32_t k = 0; k < states; k += N)
-          hn::StoreU(hn::Add(hn::LoadU(d, rows + k), hn::LoadU(d, row + k)), d, rows + k);
-      else
-        for (std::uint32_t k = 0; k < states; ++k) rows[k] += row[std::size_t{k} * link.own_stride];
+        if (own_stride == 1)
+          sum = hn::Add(sum, hn::LoadU(d, rows[l] + k));
+        else
+          sum = hn::Add(sum, strided_row(d, rows[l] + std::size_t{k} * own_stride, own_stride,
+                                         std::min(N, states - k)));
+      }
+      hn::StoreU(sum, d, sums + k);
     }
+    rows += links.size();
   }
 }
 
 /// The fields of the values first .. first + block - 1 of one vector of sites.
 template <std::uint32_t block>
-HWY_INLINE void block_fields(const ChainSweep& run, const ChainGroup& group, const float* rows,
+HWY_INLINE void block_fields(const ChainSweep& run, const ChainGroup& group, const float* table_fields,
                              std::uint32_t first, std::uint32_t site, FloatVector (&sum)[block]) {
   const FloatTag d;
   const IntTag di;
@@ -85,7 +125,7 @@ HWY_INLINE void block_fields(const ChainSweep& run, const ChainGroup& group, con
     const auto stride = static_cast<std::int32_t>(row_stride(group.states));
     const IntVector places = hn::Mul(hn::Iota(di, static_cast<std::int32_t>(site)), hn::Set(di, stride));
     for (std::uint32_t b = 0; b < block; ++b)
-      sum[b] = hn::Add(sum[b], hn::GatherIndex(d, rows + first + b, places));
+      sum[b] = hn::Add(sum[b], hn::GatherIndex(d, table_fields + first + b, places));
   }
   const std::size_t potts = group.potts + site;
   for (std::uint32_t round = 0; round < group.potts_rounds; ++round) {
@@ -116,13 +156,13 @@ HWY_NOINLINE void add_conditionals(const ChainSweep& run, const ChainGroup& grou
 
 template <std::uint32_t states>
 HWY_INLINE void update_small(const ChainSweep& run, const ChainGroup& group, std::int32_t* HWY_RESTRICT own,
-                             const float* HWY_RESTRICT uniforms, float* HWY_RESTRICT rows) {
+                             const float* HWY_RESTRICT uniforms, const float* HWY_RESTRICT table_fields) {
   const FloatTag d;
   const IntTag di;
   const auto N = static_cast<std::uint32_t>(hn::Lanes(d));
   for (std::uint32_t site = 0; site < group_sites; site += N) {
     FloatVector fields[states], total;
-    block_fields(run, group, rows, 0, site, fields);
+    block_fields(run, group, table_fields, 0, site, fields);
     const IntVector value = draw_value(fields, hn::Set(d, run.inverse_temperature),
                                        hn::LoadU(d, uniforms + site), hn::LoadU(di, own + site), total);
     hn::StoreU(value, di, own + site);
@@ -134,25 +174,25 @@ HWY_INLINE void update_small(const ChainSweep& run, const ChainGroup& group, std
 }
 
 template <std::uint32_t block>
-HWY_INLINE void store_block_fields(const ChainSweep& run, const ChainGroup& group, const float* rows,
+HWY_INLINE void store_block_fields(const ChainSweep& run, const ChainGroup& group, const float* table_fields,
                                    std::uint32_t first, std::uint32_t site, float* HWY_RESTRICT fields) {
   const FloatTag d;
   FloatVector sum[block];
-  block_fields(run, group, rows, first, site, sum);
+  block_fields(run, group, table_fields, first, site, sum);
   for (std::uint32_t b = 0; b < block; ++b) hn::StoreU(sum[b], d, fields + (first + b) * hn::Lanes(d));
 }
 
 HWY_NOINLINE void update_large(const ChainSweep& run, const ChainGroup& group, std::int32_t* HWY_RESTRICT own,
-                               const float* HWY_RESTRICT uniforms, float* HWY_RESTRICT rows,
+                               const float* HWY_RESTRICT uniforms, const float* HWY_RESTRICT table_fields,
                                float* HWY_RESTRICT fields) {
   const FloatTag d;
   const IntTag di;
   const auto N = static_cast<std::uint32_t>(hn::Lanes(d));
   for (std::uint32_t site = 0; site < group_sites; site += N) {
     std::uint32_t k = 0;
-    for (; k + 8 <= group.states; k += 8) store_block_fields<8>(run, group, rows, k, site, fields);
-    for (; k + 2 <= group.states; k += 2) store_block_fields<2>(run, group, rows, k, site, fields);
-    if (k < group.states) store_block_fields<1>(run, group, rows, k, site, fields);
+    for (; k + 8 <= group.states; k += 8) store_block_fields<8>(run, group, table_fields, k, site, fields);
+    for (; k + 2 <= group.states; k += 2) store_block_fields<2>(run, group, table_fields, k, site, fields);
+    if (k < group.states) store_block_fields<1>(run, group, table_fields, k, site, fields);
     FloatVector total;
     const IntVector value = draw_value(group.states, fields, hn::Set(d, run.inverse_temperature),
                                        hn::LoadU(d, uniforms + site), hn::LoadU(di, own + site), total);
@@ -179,38 +219,51 @@ HWY_INLINE void quad_uniforms(const ChainSweep& run, std::uint32_t quad, float* 
   }
 }
 
-/// Updates the groups begin .. end - 1 of one colour. `scratch` holds 2 * group_sites * row_stride floats.
-void update_groups(const ChainSweep& run, std::uint32_t begin, std::uint32_t end, float* scratch) {
+/// Updates the groups begin .. end - 1 of one colour.
+void update_groups(const ChainSweep& run, std::uint32_t begin, std::uint32_t end,
+                   const ChainScratch& scratch) {
   HWY_ALIGN float uniforms[4 * group_sites];
+  const ChainGroup* const groups = run.layout->groups.data();
+  const float **rows = scratch.rows, **next_rows = scratch.next_rows;
+  float* const sums = scratch.sums;
+  find_rows(run, groups[begin], rows);
   for (std::uint32_t g = begin; g < end; ++g) {
+    const ChainGroup& group = groups[g];
+    if (g + 1 < end) find_rows(run, groups[g + 1], next_rows);
     if (g == begin || g % 4 == 0) quad_uniforms(run, g / 4, uniforms);
-    const ChainGroup& group = run.layout->groups[g];
-    std::int32_t* own = run.values + std::size_t{g} * group_sites;
     const float* uniform = uniforms + g % 4 * group_sites;
-    float* rows = scratch;
-    if (group.has_tables) table_rows(run, group, rows);
+    std::int32_t* own = run.values + std::size_t{g} * group_sites;
+    if (group.has_tables) {
+      if (group.states <= 4)
+        table_sums<4>(run, group, rows, sums);
+      else if (group.states <= 8)
+        table_sums<8>(run, group, rows, sums);
+      else
+        table_sums<16>(run, group, rows, sums);
+    }
     switch (group.states) {
       case 2:
-        update_small<2>(run, group, own, uniform, rows);
+        update_small<2>(run, group, own, uniform, sums);
         break;
       case 3:
-        update_small<3>(run, group, own, uniform, rows);
+        update_small<3>(run, group, own, uniform, sums);
         break;
       case 4:
-        update_small<4>(run, group, own, uniform, rows);
+        update_small<4>(run, group, own, uniform, sums);
         break;
       case 5:
-        update_small<5>(run, group, own, uniform, rows);
+        update_small<5>(run, group, own, uniform, sums);
         break;
       case 6:
-        update_small<6>(run, group, own, uniform, rows);
+        update_small<6>(run, group, own, uniform, sums);
         break;
       case 8:
-        update_small<8>(run, group, own, uniform, rows);
+        update_small<8>(run, group, own, uniform, sums);
         break;
       default:
-        update_large(run, group, own, uniform, rows, rows + group_sites * row_stride(group.states));
+        update_large(run, group, own, uniform, sums, scratch.fields);
     }
+    std::swap(rows, next_rows);
   }
 }
 
@@ -260,6 +313,8 @@ void make_groups(const Graph& graph, const std::vector<std::uint32_t>& colours, 
     layout.unary.resize(group.unary + std::size_t{group.states} * group_sites, 0.0F);
     layout.neighbours.resize(group.potts + std::size_t{group.potts_rounds} * group_sites, 0);
     layout.couplings.resize(group.potts + std::size_t{group.potts_rounds} * group_sites, 0.0F);
+    layout.max_group_links = std::max(
+        layout.max_group_links, layout.tables.link_offsets[p] - layout.tables.link_offsets[group.first]);
     layout.groups.push_back(group);
   }
   layout.colour_groups.push_back(static_cast<std::uint32_t>(layout.groups.size()));
@@ -341,13 +396,17 @@ void GibbsTableChain::sweep(State& state, std::uint64_t sweep_number, Conditiona
   const ChainSweep run{&layout_,     state.values.data(),       state.seed, state.first_chain,
                        sweep_number, state.inverse_temperature, sum_data};
   const auto update = [&](std::uint32_t begin, std::uint32_t end) {
-    const std::size_t floats = std::size_t{2} * group_sites * row_stride(max_states_);
-    if (max_states_ <= stack_states) {
-      float scratch[2 * group_sites * row_stride(stack_states)];
-      HWY_DYNAMIC_DISPATCH(update_groups)(run, begin, end, scratch);
+    if (max_states_ <= stack_states && layout_.max_group_links <= stack_links) {
+      float floats[2][group_sites * row_stride(stack_states)];
+      const float* rows[2][stack_links];
+      HWY_DYNAMIC_DISPATCH(update_groups)(run, begin, end, {floats[0], floats[1], rows[0], rows[1]});
     } else {
-      std::vector<float> scratch(floats);
-      HWY_DYNAMIC_DISPATCH(update_groups)(run, begin, end, scratch.data());
+      const std::size_t half = std::size_t{group_sites} * row_stride(max_states_);
+      std::vector<float> floats(2 * half);
+      std::vector<const float*> rows(2 * layout_.max_group_links);
+      HWY_DYNAMIC_DISPATCH(update_groups)
+      (run, begin, end,
+       {floats.data(), floats.data() + half, rows.data(), rows.data() + layout_.max_group_links});
     }
   };
   constexpr std::uint32_t grain = 64;  // groups; about twenty microseconds of work

@@ -40,6 +40,7 @@ struct ChainGroup {
 struct ChainLayout {
   TableGraph tables;  ///< in the order of the groups; its links name slots instead of variables
   std::vector<ChainGroup> groups;
+  std::size_t max_group_links = 0;           ///< table links of the sites of one group
   std::vector<std::uint32_t> colour_groups;  ///< colour c: groups[colour_groups[c] .. colour_groups[c+1])
   std::vector<float> unary;
   std::vector<std::int32_t> neighbours;  ///< slots; a missing link has coupling 0
