@@ -197,13 +197,15 @@ DrawDiagnostics diagnose_draws(const DrawFile& file) {
   if (any) {
     std::visit(
         [&](const auto& values) {
+          using Item = typename std::decay_t<decltype(values)>::value_type;
           const std::size_t blocks = (file.variables() + block_width - 1) / block_width;
           tbb::parallel_for(tbb::blocked_range<std::size_t>(0, blocks, 1), [&](const auto& range) {
             for (std::size_t b = range.begin(); b < range.end(); ++b) {
               const std::size_t first = b * block_width;
               const std::size_t width = std::min(block_width, file.variables() - first);
-              diagnose_block(Block{values.data() + first, file.draws, file.chains, file.variables(), width},
-                             result.variables.data() + first);
+              diagnose_block(
+                  Block<Item>{values.data() + first, file.draws, file.chains, file.variables(), width},
+                  result.variables.data() + first);
             }
           });
         },
