@@ -47,6 +47,7 @@ BENCHMARK(diagnose)
     ->Args({10000, 2, 999})
     ->Args({1000, 5, 500})
     ->Unit(benchmark::kMillisecond)
+    ->MeasureProcessCPUTime()
     ->UseRealTime();
 
 void summarise_numbers(benchmark::State& state) {

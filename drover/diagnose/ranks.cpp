@@ -3,25 +3,23 @@
 #include <algorithm>
 #include <cassert>
 #include <cmath>
-#include <cstdint>
-#include <numeric>
+#include <utility>
 
 #include "drover/diagnose/normal_quantile.hpp"
 
 namespace drover {
 
 std::vector<double> rank_normalise(std::span<const double> values) {
-  std::vector<std::uint32_t> order(values.size());
-  std::iota(order.begin(), order.end(), 0U);
-  std::sort(order.begin(), order.end(),
-            [&](std::uint32_t a, std::uint32_t b) { return values[a] < values[b]; });
+  std::vector<std::pair<double, std::size_t>> order(values.size());
+  for (std::size_t i = 0; i < values.size(); ++i) order[i] = {values[i], i};
+  std::sort(order.begin(), order.end());
   std::vector<double> scores(values.size());
   const double count = static_cast<double>(values.size());
   for (std::size_t first = 0, last = 0; first < order.size(); first = last) {
-    while (last < order.size() && values[order[last]] == values[order[first]]) ++last;
+    while (last < order.size() && order[last].first == order[first].first) ++last;
     const double rank = (static_cast<double>(first + 1) + static_cast<double>(last)) / 2;
     const double score = normal_quantile((rank - 0.375) / (count + 0.25));
-    for (std::size_t i = first; i < last; ++i) scores[order[i]] = score;
+    for (std::size_t i = first; i < last; ++i) scores[order[i].second] = score;
   }
   return scores;
 }

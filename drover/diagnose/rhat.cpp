@@ -19,11 +19,6 @@ double scale_reduction(Draws draws) {
   return std::sqrt((length - 1) / length + moments.variance_of_means / moments.within);
 }
 
-double scale_reduction_of_scores(std::span<const double> values, std::size_t chains, std::size_t draws) {
-  const std::vector<double> scores = rank_normalise(values);
-  return scale_reduction({scores.data(), chains, draws});
-}
-
 }  // namespace
 
 double potential_scale_reduction(Draws draws) {
@@ -34,12 +29,17 @@ double split_rhat(Draws draws) {
   return undiagnosable(draws) ? not_a_number : scale_reduction(split_chains(draws).view());
 }
 
+double rhat_of_scores(const DrawsBuffer& split, std::span<const double> scores) {
+  const double bulk = scale_reduction({scores.data(), split.chains, split.draws});
+  const std::vector<double> folded = rank_normalise(fold(split.values));
+  const double tail = scale_reduction({folded.data(), split.chains, split.draws});
+  return std::isnan(tail) ? bulk : std::max(bulk, tail);
+}
+
 double rhat(Draws draws) {
   if (undiagnosable(draws)) return not_a_number;
   const DrawsBuffer split = split_chains(draws);
-  const double bulk = scale_reduction_of_scores(split.values, split.chains, split.draws);
-  const double tail = scale_reduction_of_scores(fold(split.values), split.chains, split.draws);
-  return std::isnan(tail) ? bulk : std::max(bulk, tail);
+  return rhat_of_scores(split, rank_normalise(split.values));
 }
 
 }  // namespace drover

@@ -28,4 +28,7 @@ double split_rhat(Draws draws);
 /// The rank-normalised split R-hat: the one to report.
 double rhat(Draws draws);
 
+/// The same from split chains and their normal scores, for who has them already.
+double rhat_of_scores(const DrawsBuffer& split, std::span<const double> scores);
+
 }  // namespace drover

@@ -8,6 +8,7 @@
 #include "drover/diagnose/autocorrelation.hpp"
 #include "drover/diagnose/ess.hpp"
 #include "drover/diagnose/initial_sequence.hpp"
+#include "drover/diagnose/ranks.hpp"
 #include "drover/diagnose/rhat.hpp"
 
 namespace drover {
@@ -24,11 +25,12 @@ DrawsSummary summarise(Draws draws) {
   summary.sd = std::sqrt(squares / (count - 1));
   if (undiagnosable(draws)) return summary;
 
-  summary.rhat = rhat(draws);
-  summary.ess_bulk = ess_bulk(draws);
+  const DrawsBuffer split = split_chains(draws);
+  const std::vector<double> scores = rank_normalise(split.values);
+  summary.rhat = rhat_of_scores(split, scores);
+  summary.ess_bulk = effective_size({scores.data(), split.chains, split.draws});
   summary.ess_tail = ess_tail(draws);
 
-  const DrawsBuffer split = split_chains(draws);
   const std::vector<double> covariance = mean_autocovariance(split.view());
   const ChainMoments moments = chain_moments(split.view());
   const auto autocovariance = [&](std::size_t lag) { return covariance[lag]; };

@@ -10,6 +10,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <set>
 
 #include "drover/diagnose/binary_draws.hpp"
 
@@ -18,7 +19,7 @@ namespace drover {
 namespace {
 
 constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
-constexpr std::size_t block_width = 64;
+constexpr std::size_t block_width = 256;
 
 VariableDiagnosis undiagnosed() {
   VariableDiagnosis result;
@@ -44,53 +45,45 @@ struct Block {
   const Item* row(std::size_t t, std::size_t c) const { return data + (t * chains + c) * stride; }
 };
 
+/// Packs [x == one] of all variables of a block at once, and finds the largest value of each.
 template <typename Item>
-struct Range {
-  std::array<Item, block_width> low, high;
-};
-
-template <typename Item>
-Range<Item> range_of(const Block<Item>& block) {
-  Range<Item> range;
-  std::copy_n(block.data, block.width, range.low.begin());
-  range.high = range.low;
-  for (std::size_t r = 0; r < block.draws * block.chains; ++r) {
-    const Item* row = block.data + r * block.stride;
-    for (std::size_t v = 0; v < block.width; ++v) {
-      range.low[v] = std::min(range.low[v], row[v]);
-      range.high[v] = std::max(range.high[v], row[v]);
-    }
-  }
-  return range;
-}
-
-/// Packs [x == one[v]] of all variables of a block at once.
-template <typename Item>
-void pack_block(const Block<Item>& block, const std::array<Item, block_width>& one,
-                std::vector<BinaryDraws>& binaries) {
+void pack_block(const Block<Item>& block, Item one, std::vector<BinaryDraws>& binaries,
+                std::array<Item, block_width>& high) {
   for (BinaryDraws& binary : binaries) binary.ones = 0;
   const BinaryDraws& shape = binaries[0];
-  std::array<std::uint64_t, block_width> bits;
+  std::array<std::uint64_t, block_width> words;
+  std::array<std::uint8_t, block_width> bits;
   for (std::size_t c = 0; c < block.chains; ++c) {
     for (std::size_t side = 0; side < 2; ++side) {
       for (std::size_t row = 0; row < shape.row_count(); ++row) {
         const std::size_t first = side * shape.second_start() + 64 * row;
         const std::size_t count = std::min<std::size_t>(64, shape.half - 64 * row);
-        bits.fill(0);
-        for (std::size_t b = 0; b < count; ++b) {
-          const Item* values = block.row(first + b, c);
-          for (std::size_t v = 0; v < block.width; ++v)
-            bits[v] |= static_cast<std::uint64_t>(values[v] == one[v]) << b;
+        words.fill(0);
+        // Eight draws at a time: bytes give the compiler the longest vectors.
+        for (std::size_t start = 0; start < count; start += 8) {
+          bits.fill(0);
+          for (std::size_t b = start; b < std::min(start + 8, count); ++b) {
+            const Item* values = block.row(first + b, c);
+            const auto bit = static_cast<std::uint8_t>(1U << (b - start));
+            for (std::size_t v = 0; v < block.width; ++v) {
+              bits[v] |= values[v] == one ? bit : std::uint8_t{0};
+              high[v] = std::max(high[v], values[v]);
+            }
+          }
+          for (std::size_t v = 0; v < block.width; ++v) words[v] |= std::uint64_t{bits[v]} << start;
         }
         for (std::size_t v = 0; v < block.width; ++v) {
-          binaries[v].word(row, 2 * c + side) = bits[v];
-          binaries[v].ones += static_cast<std::uint64_t>(__builtin_popcountll(bits[v]));
+          binaries[v].word(row, 2 * c + side) = words[v];
+          binaries[v].ones += static_cast<std::uint64_t>(__builtin_popcountll(words[v]));
         }
       }
     }
-    if (block.draws % 2 == 1)
-      for (std::size_t v = 0; v < block.width; ++v)
-        binaries[v].ones += block.row(shape.half, c)[v] == one[v] ? 1U : 0U;
+    if (block.draws % 2 == 0) continue;
+    const Item* middle = block.row(shape.half, c);
+    for (std::size_t v = 0; v < block.width; ++v) {
+      binaries[v].ones += middle[v] == one ? 1U : 0U;
+      high[v] = std::max(high[v], middle[v]);
+    }
   }
 }
 
@@ -120,58 +113,75 @@ DrawsBuffer column_of(const Block<Item>& block, std::size_t v) {
   return buffer;
 }
 
-template <typename Item>
-VariableDiagnosis from_categories(const Block<Item>& block, std::size_t v, Item high, BinaryDraws& binary) {
-  const DrawsBuffer column = column_of(block, v);
-  std::vector<std::uint64_t> counts(std::size_t{high} + 1, 0);
-  for (double value : column.values) ++counts[static_cast<std::size_t>(value)];
-  const auto values = static_cast<std::size_t>(
-      std::count_if(counts.begin(), counts.end(), [](std::uint64_t count) { return count > 0; }));
-  if (values > max_categories) return from_numbers(column.view());
-
+/// Gathers the indicators of the values of one variable.
+struct Categories {
   VariableDiagnosis result = undiagnosed();
-  result.as = values > 2 ? DiagnosedAs::categories : DiagnosedAs::binary;
-  result.values = values;
-  result.worst_of_categories = values > 2;
-  result.mean = 0;
-  double lowest = not_a_number;
-  for (std::size_t value = 0; value < counts.size(); ++value) {
-    if (counts[value] == 0) continue;
-    if (std::isnan(lowest)) lowest = static_cast<double>(value);
-    result.mean += static_cast<double>(value) * static_cast<double>(counts[value]) /
-                   static_cast<double>(column.values.size());
-    if (values == 2 && value != high) continue;
-    pack(binary, [&](std::size_t c, std::size_t t) {
-      return column.values[c * column.draws + t] == static_cast<double>(value);
-    });
-    take_worse(result, diagnose_binary(binary), static_cast<double>(2 * binary.half * binary.chains));
+  std::size_t lowest = 0, highest = 0;
+
+  void add(std::size_t value, const BinaryDraws& indicator) {
+    if (indicator.ones == 0) return;
+    const double draws = static_cast<double>(indicator.chains * indicator.draws);
+    const double share = static_cast<double>(value) * static_cast<double>(indicator.ones) / draws;
+    result.mean = result.values == 0 ? share : result.mean + share;
+    lowest = result.values == 0 ? value : std::min(lowest, value);
+    highest = std::max(highest, value);
+    ++result.values;
+    take_worse(result, diagnose_binary(indicator),
+               static_cast<double>(2 * indicator.half * indicator.chains));
   }
-  // Two values further apart than 1: the error of the mean grows with their distance.
-  if (values == 2) result.mcse *= static_cast<double>(high) - lowest;
-  return result;
+
+  VariableDiagnosis finish() {
+    result.as = result.values > 2   ? DiagnosedAs::categories
+                : result.values > 1 ? DiagnosedAs::binary
+                                    : DiagnosedAs::constant;
+    result.worst_of_categories = result.values > 2;
+    // Two values further apart than 1: the error of the mean grows with their distance.
+    if (result.values == 2) result.mcse *= static_cast<double>(highest - lowest);
+    return result;
+  }
+};
+
+/// A variable with large values: few different ones, or many.
+template <typename Item>
+VariableDiagnosis diagnose_column(const Block<Item>& block, std::size_t v, BinaryDraws& binary) {
+  const DrawsBuffer column = column_of(block, v);
+  const std::set<double> values(column.values.begin(), column.values.end());
+  if (values.size() > max_categories) return from_numbers(column.view());
+  Categories categories;
+  for (double value : values) {
+    pack(binary, [&](std::size_t c, std::size_t t) { return column.values[c * column.draws + t] == value; });
+    categories.add(static_cast<std::size_t>(value), binary);
+  }
+  return categories.finish();
 }
 
 template <typename Item>
 void diagnose_block(const Block<Item>& block, VariableDiagnosis* out) {
-  const Range<Item> range = range_of(block);
   std::vector<BinaryDraws> binaries(block.width, BinaryDraws(block.chains, block.draws));
-  pack_block(block, range.high, binaries);
+  std::vector<Categories> categories(block.width);
+  std::array<Item, block_width> high{};
+  pack_block(block, Item{1}, binaries, high);
+  const double draws = static_cast<double>(block.draws * block.chains);
+  std::size_t largest = 0;  // of the variables that need a pass for every value
   for (std::size_t v = 0; v < block.width; ++v) {
-    const Item low = range.low[v], high = range.high[v];
-    VariableDiagnosis& result = out[v] = undiagnosed();
-    if (low == high) {
-      result.mean = static_cast<double>(high);
-      result.values = 1;
-    } else if (high - low == 1) {
-      const BinaryDiagnosis binary = diagnose_binary(binaries[v]);
-      result.as = DiagnosedAs::binary;
-      result.values = 2;
-      result.mean = static_cast<double>(low) + binary.mean;
-      take_worse(result, binary, static_cast<double>(2 * (block.draws / 2) * block.chains));
-    } else {
-      result = from_categories(block, v, high, binaries[v]);
-    }
+    categories[v].add(1, binaries[v]);
+    if (high[v] >= 2 && high[v] < max_categories) largest = std::max<std::size_t>(largest, high[v]);
+    if (high[v] >= 2) continue;
+    // 0 and 1 only: the indicator of 0 would give the same figures.
+    VariableDiagnosis& result = categories[v].result;
+    result.mean = static_cast<double>(binaries[v].ones) / draws;
+    result.values = binaries[v].ones > 0 && binaries[v].ones < block.draws * block.chains ? 2 : 1;
+    categories[v].lowest = 0;
+    categories[v].highest = 1;
   }
+  for (std::size_t value = 0; value <= largest && largest > 0; ++value) {
+    if (value == 1) continue;
+    pack_block(block, static_cast<Item>(value), binaries, high);
+    for (std::size_t v = 0; v < block.width; ++v)
+      if (high[v] >= 2 && high[v] < max_categories) categories[v].add(value, binaries[v]);
+  }
+  for (std::size_t v = 0; v < block.width; ++v)
+    out[v] = high[v] < max_categories ? categories[v].finish() : diagnose_column(block, v, binaries[v]);
 }
 
 void diagnose_block(const Block<double>& block, VariableDiagnosis* out) {
@@ -187,13 +197,15 @@ DrawDiagnostics diagnose_draws(const DrawFile& file) {
   if (any) {
     std::visit(
         [&](const auto& values) {
+          using Item = typename std::decay_t<decltype(values)>::value_type;
           const std::size_t blocks = (file.variables() + block_width - 1) / block_width;
           tbb::parallel_for(tbb::blocked_range<std::size_t>(0, blocks, 1), [&](const auto& range) {
             for (std::size_t b = range.begin(); b < range.end(); ++b) {
               const std::size_t first = b * block_width;
               const std::size_t width = std::min(block_width, file.variables() - first);
-              diagnose_block(Block{values.data() + first, file.draws, file.chains, file.variables(), width},
-                             result.variables.data() + first);
+              diagnose_block(
+                  Block<Item>{values.data() + first, file.draws, file.chains, file.variables(), width},
+                  result.variables.data() + first);
             }
           });
         },
