@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <optional>
 
 #include "drover/io/number_text.hpp"
 #include "drover/io/table_store.hpp"
@@ -48,8 +49,9 @@ class CooReader {
       }
       read_line();
     }
-    const std::uint64_t variables = std::max(named_, declared_);
-    if (lines_ == 0 && variables == 0) source_.fail_expected("a line \"i j J\" or \"i h\"");
+    if (lines_ == 0 && !declared_) source_.fail_expected("a line \"i j J\" or \"i h\"");
+    const std::uint64_t variables = std::max(named_, declared_.value_or(0));
+    if (variables > 0) check_highest_variable(source_, variables - 1, lines_);
     check_duplicates();
     model_.cardinalities.assign(variables, 2);
     return std::move(model_);
@@ -75,7 +77,6 @@ class CooReader {
       model_.log_constant += value;
     } else {
       declared_ = as_variable(value, "a number of variables");
-      if (declared_ > 0) check_highest_variable(source_, declared_ - 1, source_.size_hint() / 4);
     }
   }
 
@@ -86,10 +87,7 @@ class CooReader {
   }
 
   VariableId name_variable(std::uint64_t v) {
-    if (v >= named_) {
-      check_highest_variable(source_, v, source_.consumed() / 4);
-      named_ = v + 1;
-    }
+    named_ = std::max(named_, v + 1);
     return static_cast<VariableId>(v);
   }
 
@@ -139,7 +137,7 @@ class CooReader {
   TextSource& source_;
   Model model_;
   std::uint64_t named_ = 0;
-  std::uint64_t declared_ = 0;
+  std::optional<std::uint64_t> declared_;
   std::uint64_t lines_ = 0;
   std::vector<std::uint32_t> line_of_pair_;
 };

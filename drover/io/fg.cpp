@@ -47,6 +47,8 @@ class FgReader {
     const std::uint64_t factors = count("the number of factors", no_variable - 1);
     for (std::uint64_t f = 0; f < factors; ++f) read_factor(f);
     while (next()) source_.fail_expected("the end of the file");
+    if (!model_.cardinalities.empty())
+      check_highest_variable(source_, model_.cardinalities.size() - 1, factors);
     for (std::uint32_t& states : model_.cardinalities)
       if (states == 0) states = 1;
     return std::move(model_);
@@ -71,7 +73,10 @@ class FgReader {
     states_.clear();
     for (std::uint64_t k = 0; k < arity; ++k) {
       const std::uint64_t label = count("a variable number", no_variable - 1);
-      check_highest_variable(source_, label, source_.consumed() / 8);
+      // The array of cardinalities grows at once, so a slip must not pass even for a moment.
+      const std::uint64_t limit =
+          std::max(std::uint64_t{1} << 26, 2 * std::max(source_.consumed(), source_.size_hint()));
+      if (label >= limit) source_.fail_expected(fmt::format("a variable number below {}", limit));
       scope_.push_back(static_cast<VariableId>(label));
     }
     check_distinct(source_, scope_);
