@@ -11,7 +11,7 @@ namespace drover {
 namespace {
 
 constexpr std::uint32_t outside = no_parent;
-constexpr std::size_t variables_per_chunk = 512;  // below that, a thread costs more than it saves
+constexpr std::uint32_t rows_per_chunk = 16384;  // with less work, a thread costs more than it saves
 
 template <class ForEachScope>
 FactorsOfVariables::List list_of(std::size_t variables, std::size_t factors, ForEachScope scope_of) {
@@ -42,7 +42,6 @@ class Planner {
 
   BlockPlan run() {
     find_parents();
-    make_chunks();
     std::vector<std::vector<std::uint32_t>> children(order_.size());
     bool spin_tree = true;
     for (std::uint32_t p = 0; p < order_.size(); ++p) {
@@ -54,6 +53,7 @@ class Planner {
     }
     spin_tree = spin_tree && std::all_of(plan_.constants.begin(), plan_.constants.end(),
                                          [](float value) { return std::isfinite(value); });
+    make_chunks();
     if (spin_tree) make_nodes();
     return std::move(plan_);
   }
@@ -107,13 +107,16 @@ class Planner {
     return grouped;
   }
 
+  // Whole components, until their tables have enough rows.
   void make_chunks() {
-    std::uint32_t begin = 0;
-    for (std::size_t end : component_ends_)
-      if (end - begin >= variables_per_chunk || end == order_.size()) {
-        plan_.chunks.push_back({begin, static_cast<std::uint32_t>(end)});
-        begin = static_cast<std::uint32_t>(end);
-      }
+    std::uint32_t begin = 0, first_row = 0;
+    for (std::size_t end : component_ends_) {
+      const std::uint32_t row = end == order_.size() ? plan_.rows : plan_.buckets[end].row;
+      if (row - first_row < rows_per_chunk && end < order_.size()) continue;
+      plan_.chunks.push_back({begin, static_cast<std::uint32_t>(end)});
+      begin = static_cast<std::uint32_t>(end);
+      first_row = row;
+    }
   }
 
   // Symbolic elimination: parents_[p] holds positions, ascending.

@@ -218,7 +218,7 @@ TEST(BlockedGibbs, HugeLogFactorsDoNotUnderflow) {
 TEST(BlockedGibbs, BitsDoNotDependOnThreadsOrBatches) {
   // Many separate grids, so that a block has many chunks.
   Model model;
-  const std::uint32_t side = 12, copies = 40;
+  const std::uint32_t side = 12, copies = 150;
   model.cardinalities.assign(side * side * copies, 2);
   RandomSequence random(8, Stream::generate);
   for (VariableId g = 0; g < copies; ++g)
