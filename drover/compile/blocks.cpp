@@ -112,7 +112,7 @@ class Eliminator {
       neighbours_[v].assign(mine.begin(), mine.end());
       log2_entries_[v] = log2_states_[v];
       for (VariableId u : mine) log2_entries_[v] += log2_states_[u];
-      ties_[v] = random_.block(number, 0, v)[0];
+      ties_[v] = tie(number, v, static_cast<std::uint32_t>(n));
       all[v] = {log2_entries_[v], ties_[v], v};
     }
     cheapest_ = decltype(cheapest_)({}, all);
@@ -150,6 +150,14 @@ class Eliminator {
       return cost != other.cost ? cost > other.cost : tie > other.tie;
     }
   };
+
+  // Numbers of neighbouring variables are often close, and removing variables in that order leaves larger
+  // forests that are kinder to the cache; only further blocks need chance to differ.
+  std::uint32_t tie(std::uint32_t number, VariableId v, std::uint32_t n) const {
+    if (number == 0) return v;
+    if (number == 1) return n - v;
+    return random_.block(number, 0, v)[0];
+  }
 
   double removal_cost(VariableId v) const { return worth_[v] - log2_entries_[v]; }
 
