@@ -17,6 +17,8 @@ constexpr std::size_t trim_at_most = 64;  // factors of a core that is worth tri
 struct SupportEncoding {
   SupportEncoding(const Graph& g, const SupportSearch& s) : graph(g), search(s), literals(g.unary.size(), 0) {
     solver.set("quiet", 1);
+    solver.set("lucky", 0);  // would answer with the same few states whatever the preferred values
+    solver.set("walk", 0);
     for (VariableId v = 0; v < graph.size(); ++v) add_variable(v);
   }
 

@@ -46,24 +46,29 @@ BlockedGibbs::BlockedGibbs(const Graph& graph, Blocks blocks, std::vector<std::v
   for (std::uint32_t states : graph.cardinalities)
     entry_offsets_.push_back(entry_offsets_.back() + (states == 2 ? 1 : states));
   const FactorsOfVariables factors(graph);
-  std::vector<std::uint32_t> held(graph.size(), 0);
   std::uint64_t site = 0;
-  for (const Block& block : blocks_.list) {
-    plans_.push_back(plan_block(graph, factors, block, site));
-    site += block.order.size();
-    scratch_rows_ = std::max(scratch_rows_, plans_.back().rows);
-    for (VariableId v : block.order) ++held[v];
-  }
-  for (std::uint32_t count : held) {
-    assert(count > 0);
-    sum_weights_.push_back(1.0F / static_cast<float>(count));
+  for (std::size_t end : blocks_.round_ends) {
+    std::vector<float> weights(graph.size(), 0.0F);
+    while (plans_.size() < end) {
+      const Block& block = blocks_.list[plans_.size()];
+      plans_.push_back(plan_block(graph, factors, block, site));
+      site += block.order.size();
+      scratch_rows_ = std::max(scratch_rows_, plans_.back().rows);
+      for (VariableId v : block.order) weights[v] += 1;
+    }
+    for (float& weight : weights) {
+      assert(weight > 0);
+      weight = 1 / weight;
+    }
+    sum_weights_.push_back(std::move(weights));
   }
 }
 
-std::size_t BlockedGibbs::updates_per_sweep() const {
+double BlockedGibbs::updates_per_sweep() const {
   std::size_t updates = 0;
   for (const BlockPlan& plan : plans_) updates += plan.size();
-  return updates;
+  return static_cast<double>(updates) /
+         static_cast<double>(std::max<std::size_t>(1, blocks_.round_ends.size()));
 }
 
 BlockedGibbs::State BlockedGibbs::start(std::uint64_t seed, std::uint32_t first_chain) const {
@@ -89,6 +94,8 @@ BlockedGibbs::State BlockedGibbs::start(std::uint64_t seed, std::uint32_t first_
 }
 
 void BlockedGibbs::run(State& state, std::uint64_t sweep, float* sums) const {
+  if (plans_.empty()) return;
+  const std::size_t round = sweep % blocks_.round_ends.size();
   const BlockRun run{.table_values = table_values_.data(),
                      .inverse_temperatures = &state.inverse_temperatures,
                      .values = state.values.data(),
@@ -98,9 +105,10 @@ void BlockedGibbs::run(State& state, std::uint64_t sweep, float* sums) const {
                      .first_chain = state.first_chain,
                      .sums = sums,
                      .entry_offsets = entry_offsets_.data(),
-                     .sum_weights = sum_weights_.data()};
+                     .sum_weights = sum_weights_[round].data()};
   // Chunks share no factor inside the block and have their own rows, so their order does not matter.
-  for (const BlockPlan& plan : plans_) {
+  for (std::size_t p = round == 0 ? 0 : blocks_.round_ends[round - 1]; p < blocks_.round_ends[round]; ++p) {
+    const BlockPlan& plan = plans_[p];
     if (plan.chunks.size() == 1)
       run_chunk(plan, plan.chunks[0], run);
     else

@@ -3,11 +3,12 @@
 //   x_B ~ p(x_B | x_rest)   exactly, by elimination: sum-product up, sampling down
 // (Hamze and de Freitas: From fields to trees, UAI 2004; Jensen, Kong and Kjaerulff 1995). The blocks come
 // from compile/blocks.hpp: forests covering more than half of a sparse graph each, wider blocks around hard
-// zeros. The blocks are visited in a fixed order; 16 chains run side by side.
+// zeros. Sweep s draws the blocks of round s modulo the number of rounds, in order; 16 chains run side by
+// side.
 //
 // Rao-Blackwell sums: a variable adds its probability given the rest and given the parents' drawn values,
 // averaged over its parent where it has a single one (so on forests: its exact marginal given the variables
-// outside the block). A variable in several blocks adds the mean over them.
+// outside the block). A variable in several blocks of a sweep adds the mean over them.
 //
 // Assumptions: every chain is in the support (start() sees to that; write() must be given such states). When
 // blocks().warning() is not empty, it is not known whether all states can be reached from the start.
@@ -55,8 +56,8 @@ class BlockedGibbs {
   std::uint32_t lanes() const { return block_lanes; }
   std::size_t entry_count() const { return entry_offsets_.back(); }
   const Blocks& blocks() const { return blocks_; }
-  /// Variables drawn per sweep and lane; more than size() where blocks overlap.
-  std::size_t updates_per_sweep() const;
+  /// Variables drawn per sweep and lane, on average over the rounds; more than size() where blocks overlap.
+  double updates_per_sweep() const;
 
   State start(std::uint64_t seed, std::uint32_t first_chain) const;
   void sweep(State& state, std::uint64_t sweep) const { run(state, sweep, nullptr); }
@@ -77,7 +78,7 @@ class BlockedGibbs {
   std::vector<std::vector<Value>> starts_;
   std::vector<float> table_values_;
   std::vector<std::size_t> entry_offsets_;
-  std::vector<float> sum_weights_;
+  std::vector<std::vector<float>> sum_weights_;  // per round and variable
   std::uint32_t scratch_rows_ = 0;
 };
 

@@ -11,7 +11,7 @@ namespace drover {
 namespace {
 
 constexpr std::uint32_t outside = no_parent;
-constexpr std::size_t variables_per_chunk = 512;  // below that, a thread costs more than it saves
+constexpr std::uint32_t rows_per_chunk = 16384;  // with less work, a thread costs more than it saves
 
 template <class ForEachScope>
 FactorsOfVariables::List list_of(std::size_t variables, std::size_t factors, ForEachScope scope_of) {
@@ -42,7 +42,6 @@ class Planner {
 
   BlockPlan run() {
     find_parents();
-    make_chunks();
     std::vector<std::vector<std::uint32_t>> children(order_.size());
     bool spin_tree = true;
     for (std::uint32_t p = 0; p < order_.size(); ++p) {
@@ -54,6 +53,7 @@ class Planner {
     }
     spin_tree = spin_tree && std::all_of(plan_.constants.begin(), plan_.constants.end(),
                                          [](float value) { return std::isfinite(value); });
+    make_chunks();
     if (spin_tree) make_nodes();
     return std::move(plan_);
   }
@@ -107,13 +107,16 @@ class Planner {
     return grouped;
   }
 
+  // Whole components, until their tables have enough rows.
   void make_chunks() {
-    std::uint32_t begin = 0;
-    for (std::size_t end : component_ends_)
-      if (end - begin >= variables_per_chunk || end == order_.size()) {
-        plan_.chunks.push_back({begin, static_cast<std::uint32_t>(end)});
-        begin = static_cast<std::uint32_t>(end);
-      }
+    std::uint32_t begin = 0, first_row = 0;
+    for (std::size_t end : component_ends_) {
+      const std::uint32_t row = end == order_.size() ? plan_.rows : plan_.buckets[end].row;
+      if (row - first_row < rows_per_chunk && end < order_.size()) continue;
+      plan_.chunks.push_back({begin, static_cast<std::uint32_t>(end)});
+      begin = static_cast<std::uint32_t>(end);
+      first_row = row;
+    }
   }
 
   // Symbolic elimination: parents_[p] holds positions, ascending.
@@ -216,7 +219,8 @@ class Planner {
     const double coupling = graph_.spin_pairs.couplings[f];
     const VariableId other = i == order_[p] ? j : i;
     if (position_[other] != outside) return add_pair_inside(p, position_[other], coupling, -coupling);
-    plan_.fields.push_back({other, static_cast<float>(4 * coupling)});
+    plan_.fields.push_back(
+        {other, static_cast<float>(4 * coupling), static_cast<float>(std::exp(4 * coupling))});
     for (std::size_t e = 1; e < constant_.size(); e += 2) constant_[e] -= 2 * coupling;
   }
 
@@ -225,7 +229,7 @@ class Planner {
     const double coupling = graph_.potts_pairs.couplings[f];
     const VariableId other = i == order_[p] ? j : i;
     if (position_[other] != outside) return add_pair_inside(p, position_[other], coupling, 0.0);
-    plan_.fields.push_back({other, static_cast<float>(coupling)});
+    plan_.fields.push_back({other, static_cast<float>(coupling), 0.0F});
   }
 
   void add_table(std::uint32_t p, std::uint32_t f) {
@@ -296,6 +300,8 @@ class Planner {
 
   void make_nodes() {
     std::vector<char> has_child(order_.size(), 0);
+    std::vector<float> middle(order_.size(), 0.0F), reach(order_.size(), 0.0F);  // of the log-odds
+    plan_.small_odds = true;
     for (std::uint32_t p = 0; p < order_.size(); ++p) {
       const Bucket& bucket = plan_.buckets[p];
       const float* table = plan_.constants.data() + bucket.constant;
@@ -310,8 +316,24 @@ class Planner {
         node.base = table[2] - table[0];
         node.odds_step = (table[3] - table[2]) - node.odds;
       }
+      node.exp_odds = std::exp(node.odds);
+      node.exp_odds_step = std::exp(node.odds_step);
+      node.exp_base = std::exp(node.base);
       node.first_field = bucket.first_field;
       node.field_count = bucket.field_count;
+      // Each term lies between 0 and a weight; a message lies between base and base + odds_step.
+      middle[p] += node.odds + node.odds_step / 2;
+      reach[p] += std::abs(node.odds_step) / 2;
+      for (std::uint32_t f = 0; f < node.field_count; ++f) {
+        const float weight = plan_.fields[node.first_field + f].weight;
+        middle[p] += weight / 2;
+        reach[p] += std::abs(weight) / 2;
+      }
+      if (node.parent != no_parent) {
+        middle[node.parent] += node.base + node.odds_step / 2;
+        reach[node.parent] += std::abs(node.odds_step) / 2;
+      }
+      plan_.small_odds = plan_.small_odds && std::abs(middle[p]) + reach[p] < 40;
       plan_.nodes.push_back(node);
     }
     plan_.spin_tree = true;

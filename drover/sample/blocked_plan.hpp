@@ -25,6 +25,7 @@ namespace drover {
 struct FieldTerm {
   VariableId other;
   float weight;
+  float exp_weight;  ///< used in spin trees only
 };
 
 /// One variable of a table and the step between its values.
@@ -78,6 +79,7 @@ struct SpinNode {
   bool has_child;
   bool first_child;  ///< of its parent, in the order of elimination
   float odds, odds_step, base;
+  float exp_odds, exp_odds_step, exp_base;
   std::uint32_t first_field, field_count;
 };
 inline constexpr std::uint32_t no_parent = std::numeric_limits<std::uint32_t>::max();
@@ -90,6 +92,7 @@ struct Chunk {
 struct BlockPlan {
   std::uint64_t first_site = 0;  ///< of the random numbers; position p of the block uses first_site + p
   bool spin_tree = false;        ///< `nodes` are used, `buckets` are empty
+  bool small_odds = false;       ///< no log-odds beyond +-40 can occur in a spin tree at temperature 1
   std::vector<SpinNode> nodes;
   std::vector<Bucket> buckets;
   std::vector<Chunk> chunks;

@@ -153,6 +153,39 @@ void spin_tree_up(const BlockPlan& plan, const Chunk& chunk, const BlockRun& run
   }
 }
 
+// The same without logarithms, for odds far from overflow and all lanes at temperature 1.
+void spin_tree_up_in_ratios(const BlockPlan& plan, const Chunk& chunk, const BlockRun& run) {
+  const F one = constant(1);
+  for (std::uint32_t p = chunk.begin; p < chunk.end; ++p) {
+    const SpinNode& node = plan.nodes[p];
+    const FieldTerm* fields = plan.fields.data() + node.first_field;
+    LaneFloats* rows = run.scratch + std::size_t{3} * p;
+    for_lanes([&](std::size_t l) {
+      F ratio0 = constant(node.exp_odds);
+      if (node.has_child) ratio0 = hn::Mul(ratio0, load(rows[0], l));
+      for (std::uint32_t f = 0; f < node.field_count; ++f) {
+        const auto up =
+            hn::RebindMask(Floats(), hn::Gt(load(run.values[fields[f].other], l), hn::Zero(Ints())));
+        ratio0 = hn::Mul(ratio0, hn::IfThenElse(up, constant(fields[f].exp_weight), one));
+      }
+      const F sum0 = hn::Add(one, ratio0);
+      if (node.parent == no_parent) {
+        store(hn::Div(ratio0, sum0), rows[1], l);
+        return;
+      }
+      const F ratio1 = hn::Mul(ratio0, constant(node.exp_odds_step));
+      const F sum1 = hn::Add(one, ratio1);
+      const F inverse = hn::Div(one, hn::Mul(sum0, sum1));  // one division for both
+      const F inverse0 = hn::Mul(inverse, sum1);
+      store(hn::Mul(ratio0, inverse0), rows[1], l);
+      store(hn::Mul(ratio1, hn::Mul(inverse, sum0)), rows[2], l);
+      const F message = hn::Mul(hn::Mul(sum1, inverse0), constant(node.exp_base));
+      LaneFloats& target = run.scratch[std::size_t{3} * node.parent];
+      store(node.first_child ? message : hn::Mul(message, load(target, l)), target, l);
+    });
+  }
+}
+
 template <bool with_sums>
 void spin_tree_down(const BlockPlan& plan, const Chunk& chunk, const BlockRun& run) {
   Uniforms uniforms(run);
@@ -405,7 +438,9 @@ void buckets_down(const BlockPlan& plan, const Chunk& chunk, const BlockRun& run
 
 void run_chunk_here(const BlockPlan& plan, const Chunk& chunk, const BlockRun& run) {
   if (plan.spin_tree) {
-    spin_tree_up(plan, chunk, run);
+    bool at_one = true;
+    for (float beta : run.inverse_temperatures->lane) at_one = at_one && beta == 1;
+    plan.small_odds&& at_one ? spin_tree_up_in_ratios(plan, chunk, run) : spin_tree_up(plan, chunk, run);
     run.sums ? spin_tree_down<true>(plan, chunk, run) : spin_tree_down<false>(plan, chunk, run);
   } else {
     buckets_up(plan, chunk, run);

@@ -6,7 +6,7 @@
 // Down, in the reverse order: x_v ~ p( . | values drawn for the parents).
 // Logarithms throughout the upward pass: nothing underflows, and a hard zero stays exactly zero.
 // Nodes of strictly positive binary trees carry log-odds instead of tables (one exponential per value of the
-// parent, one logarithm per message).
+// parent, one logarithm per message), or odds where they cannot overflow (no exponential at all).
 #pragma once
 
 #include <cstdint>

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <filesystem>
 #include <set>
 #include <string>
 
@@ -11,6 +13,8 @@
 #include "drover/infer/enumerate.hpp"
 #include "drover/infer/support_sat.hpp"
 #include "drover/infer/support_search.hpp"
+#include "drover/io/evidence.hpp"
+#include "drover/io/model_file.hpp"
 #include "tests/support/random_models.hpp"
 
 namespace drover {
@@ -215,6 +219,37 @@ TEST(Support, ColoursARandomGraphNearTheThreshold) {
   for (const auto& x : states) EXPECT_TRUE(in_support(graph, x));
   EXPECT_NE(states[0], states[1]);
   EXPECT_EQ(states, find_supported_states(graph, 5, 6));
+}
+
+TEST(Support, SolverStatesDiffer) {
+  Model model;
+  model.cardinalities.assign(60, 3);
+  for (VariableId v = 0; v + 1 < 60; ++v) add_different(model, v, v + 1);
+  const Graph graph = compile(model);
+  SupportSearch search(graph);
+  SupportSolver solver(graph, search);
+  std::set<std::vector<Value>> seen;
+  std::vector<Value> x(graph.size());
+  for (std::uint32_t number = 0; number < 20; ++number) {
+    ASSERT_TRUE(solver.solve(4, number, x));
+    EXPECT_TRUE(in_support(graph, x));
+    seen.insert(x);
+  }
+  EXPECT_EQ(seen.size(), 20U);
+}
+
+TEST(Support, RealModelsWithZeros) {
+  const std::string data = DROVER_SOURCE_DIR "/../shared/data/uai/";
+  if (!std::filesystem::exists(data)) GTEST_SKIP() << "no models in " << data;
+  for (const char* name : {"Pedigree_11", "Promedus_17", "linkage_24", "linkage_26", "ObjectDetection_12",
+                           "2bitcomp_5.cnf", "2bitmax_6.cnf", "c432.isc.cnf"}) {
+    const Model model = read_model(data + name + ".uai.gz");
+    const Graph graph = compile(model, read_evidence(model, data + name + ".uai.evid"));
+    auto states = find_supported_states(graph, 3, 8);
+    for (const auto& x : states) EXPECT_TRUE(in_support(graph, x)) << name;
+    std::sort(states.begin(), states.end());
+    EXPECT_EQ(std::unique(states.begin(), states.end()), states.end()) << name;
+  }
 }
 
 }  // namespace

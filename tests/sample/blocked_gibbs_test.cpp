@@ -2,6 +2,7 @@
 #include "drover/sample/blocked_gibbs.hpp"
 
 #include <gtest/gtest.h>
+#include <hwy/targets.h>
 #include <oneapi/tbb/global_control.h>
 
 #include <algorithm>
@@ -198,6 +199,51 @@ TEST(BlockedGibbs, TemperaturesRaiseTheFactorsAndKeepTheZeros) {
   }
 }
 
+TEST(BlockedGibbs, SpinForestsInOddsAndInLogarithms) {
+  for (std::uint64_t seed = 0; seed < 24; ++seed) {
+    // Couplings of the larger scale leave the range in which odds are multiplied.
+    const double scale = seed % 2 == 0 ? 0.7 : 25.0;
+    Model model;
+    model.cardinalities.assign(9, 2);
+    RandomSequence random(seed, Stream::generate);
+    for (VariableId v = 0; v < 9; ++v) {
+      const double field[2] = {0.0, random.normal()};
+      model.unaries.add(v, field);
+      if (v % 3 < 2) model.spin_pairs.add(v, v + 1, scale * random.normal());
+      if (v < 6) model.spin_pairs.add(v, v + 3, scale * random.normal());
+    }
+    const Graph graph = compile(model);
+    const BlockedGibbs kernel(graph);
+    ASSERT_EQ(kernel.blocks().max_entries, 4U);
+    testing::expect_leaves_distribution(kernel, graph, seed);
+    expect_conditionals(graph, kernel, seed);
+    // The logarithms give the same draws as the odds, but for roundings.
+    auto plain = kernel.start(seed, 0), heated = kernel.start(seed, 0);
+    std::vector<float> nearly_one(kernel.lanes(), 1.0F - 0x1p-24F);
+    kernel.set_inverse_temperatures(heated, nearly_one);
+    kernel.sweep(plain, 0);
+    kernel.sweep(heated, 0);
+    for (std::size_t v = 0; v < graph.size(); ++v)
+      EXPECT_TRUE(std::equal(std::begin(plain.values[v].lane), std::end(plain.values[v].lane),
+                             std::begin(heated.values[v].lane)));
+  }
+}
+
+TEST(BlockedGibbs, EveryInstructionSetSamplesTheSameModel) {
+  for (const auto target : hwy::SupportedAndGeneratedTargets()) {
+    hwy::SetSupportedTargetsForTest(target);
+    for (std::uint64_t seed = 20; seed < 32; ++seed) {
+      const Graph graph = graph_of(seed);
+      testing::expect_leaves_distribution(BlockedGibbs(graph, options_of(seed)), graph, seed, 2048);
+    }
+    LaneFloats uniforms[4];
+    block_uniforms(7, 16, 3, 5, uniforms);
+    const auto words = Random(7, Stream::sweep).block(16 + 11, 3, 5);
+    EXPECT_FLOAT_EQ(uniforms[2].lane[11], static_cast<float>((words[2] + 0.5) * 0x1p-32));
+  }
+  hwy::SetSupportedTargetsForTest(0);
+}
+
 TEST(BlockedGibbs, HugeLogFactorsDoNotUnderflow) {
   // Couplings of 400: a product of exponentials would be zero everywhere in single and double precision.
   Model model;
@@ -218,7 +264,7 @@ TEST(BlockedGibbs, HugeLogFactorsDoNotUnderflow) {
 TEST(BlockedGibbs, BitsDoNotDependOnThreadsOrBatches) {
   // Many separate grids, so that a block has many chunks.
   Model model;
-  const std::uint32_t side = 12, copies = 40;
+  const std::uint32_t side = 12, copies = 150;
   model.cardinalities.assign(side * side * copies, 2);
   RandomSequence random(8, Stream::generate);
   for (VariableId g = 0; g < copies; ++g)
