@@ -16,10 +16,11 @@ struct TemperatureRange {
   double cold = 0;
 };
 
-/// Hot: the most strongly coupled variable still takes its worst value at least half as often as its best.
-/// Cold: at a typical weakly coupled variable the smallest change of one factor is refused in 99 of 100
-/// visits; the gap is the 10 % quantile over variables, because with continuous couplings the very smallest
-/// gap is near 0 and would leave most of the schedule frozen. Both ignore hard zeros.
+/// Hot: the most strongly coupled variable still satisfies Dobrushin's condition, so that single-site
+/// sampling mixes fast on any graph. Cold: 14 over what a weakly coupled variable (the 10 % quantile) feels
+/// of its factors when they disagree, the root of the sum of squared changes. Not the smallest gap: with
+/// continuous couplings that is near 0 and would leave most of a schedule frozen, and coordinate ascent ends
+/// the matter anyway. Both ignore hard zeros.
 TemperatureRange temperature_range(const Graph& graph);
 
 enum class Cooling {

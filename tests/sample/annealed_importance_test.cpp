@@ -94,6 +94,22 @@ TEST(AnnealedImportance, WorksOverTableLanes) {
   }
 }
 
+// The weights need a uniform start; a kernel's own start need not be one.
+TEST(AnnealedImportance, DoesNotRelyOnTheKernelsStart) {
+  struct StartsAtZero : ReferenceKernel {
+    using ReferenceKernel::ReferenceKernel;
+    State start(std::uint64_t seed, std::uint32_t first_chain) const {
+      State state = ReferenceKernel::start(seed, first_chain);
+      std::fill(state.values.begin(), state.values.end(), Value{0});
+      return state;
+    }
+  };
+  const Graph graph = compile(testing::random_model(8, mixed(0)));
+  const StartsAtZero kernel(graph, 16);
+  const auto result = annealed_importance(graph, kernel, {.seed = 1, .sweeps = 30, .chains = 512});
+  EXPECT_LT(std::abs(result.log_z - enumerate(graph).log_z), 4 * result.mcse);
+}
+
 TEST(AnnealedImportance, SameBitsForAnyNumberOfThreads) {
   const Graph graph = compile(testing::random_model(6, mixed(0)));
   const ReferenceKernel kernel(graph, 8);

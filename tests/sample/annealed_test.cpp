@@ -110,6 +110,15 @@ TEST(AnnealedGibbs, StopsWhenAskedAndStillAnswers) {
   EXPECT_EQ(result.read_scores.size(), seen);
 }
 
+TEST(AnnealedGibbs, TiesGoToTheLowestRead) {
+  AnnealCollector collector({.sweeps = 1, .reads = 3}, {});
+  const std::vector<Value> a{1}, b{2}, c{3};
+  collector.offer(2, 5.0, c);
+  collector.offer(1, 5.0, b);
+  collector.offer(0, 4.0, a);
+  EXPECT_EQ(collector.result().assignment, b);
+}
+
 TEST(AnnealedGibbs, RefusesWrongOptions) {
   const Graph graph = compile(testing::random_model(6, {}));
   const ReferenceKernel kernel(graph, 4);
@@ -124,8 +133,15 @@ TEST(Temperatures, RangeFollowsTheCouplings) {
   model.spin_pairs.add(0, 1, 0.5);
   model.spin_pairs.add(1, 2, -1.5);
   const TemperatureRange range = temperature_range(compile(model));
-  EXPECT_NEAR(range.hot, std::log(2.0) / 4, 1e-12);  // variable 1 feels 2 * 0.5 + 2 * 1.5
-  EXPECT_NEAR(range.cold, std::log(100.0) / 1, 1e-12);
+  EXPECT_NEAR(range.hot, 1.5 / 4, 1e-12);  // variable 1 feels 2 * 0.5 + 2 * 1.5
+  EXPECT_NEAR(range.cold, 14.0, 1e-12);    // variable 0 feels 2 * 0.5
+  // Hard zeros do not count: the first row has one finite value, the second differs by 5.
+  Model zeros;
+  zeros.cardinalities.assign(2, 2);
+  const VariableId scope[2] = {0, 1};
+  const double values[4] = {0, log_zero, 2, 7};
+  zeros.tables.add(scope, values);
+  EXPECT_NEAR(temperature_range(compile(zeros)).hot, 1.5 / 5, 1e-12);
   // A model that feels nothing has nothing to anneal.
   Model flat;
   flat.cardinalities.assign(3, 2);

@@ -157,6 +157,20 @@ TEST(Tempering, WorksOverTableLanes) {
   }
 }
 
+TEST(Tempering, ScoresFollowAWrite) {
+  const Graph graph = compile(testing::random_model(9, {}));
+  const ReferenceKernel kernel(graph, 4);
+  const Tempering tempering(kernel, {{0, 1}});
+  auto state = tempering.start(1, 0);
+  std::vector<double> scores(tempering.lanes());
+  for (std::size_t s = 0; s < 64; ++s) {
+    const std::vector<Value> x = testing::state_of_index(graph, s);
+    tempering.write(state, 1, x);
+    tempering.log_scores(state, scores);
+    EXPECT_EQ(scores[1], log_score(graph, x));
+  }
+}
+
 // A ladder's scale raises its whole target: at scale 0.5 the cold replica samples p^0.5.
 TEST(Tempering, InverseTemperaturesScaleTheWholeLadder) {
   const Graph graph = compile(testing::random_model(11, {.variables = 4, .factors = 5, .scale = 1.5}));
