@@ -139,7 +139,7 @@ TEST(Report, ManyVariablesAreCutAndQuick) {
   const std::string page = render_report(data);
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
   RecordProperty("milliseconds", static_cast<int>(1000 * seconds.count()));
-  EXPECT_LT(seconds.count(), 10);  // 0.2 s when measured; the bound leaves room for sanitizers and load
+  EXPECT_LT(seconds.count(), 10);  // 0.4 s on a busy machine; room for sanitizers
   const json marginals = json::parse(data_text(page))["marginals"];
   EXPECT_EQ(marginals["total"], report_max_variables + 1);
   EXPECT_EQ(marginals["names"].size(), report_max_variables);
