@@ -1,0 +1,65 @@
+# The commands people type. Everything below `setup` works on a bare Debian 12 with git and make.
+PREFIX ?= /usr/local
+JOBS ?= $(shell nproc)
+DROVER := build/bin/drover
+EXAMPLE := models/sprinkler.bif
+
+.DEFAULT_GOAL := help
+.PHONY: help setup setup-test setup-bench build run test quick-test fuzz bench install format tidy sanitize clean
+
+help: ## show this list
+	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
+
+setup: ## install what building needs (asks first when a terminal is attached)
+	@tools/setup build
+
+setup-test: setup
+	@tools/setup test
+
+setup-bench: setup-test
+	@tools/setup bench
+
+build: setup ## build build/bin/drover and the library
+	@tools/configure release
+	@cmake --build build -j$(JOBS)
+
+run: build ## the main job on an embedded example: marginals as a table and an HTML report
+	@$(DROVER) marginals $(EXAMPLE) --observe lawn=wet --report build/report.html
+	@echo "The report is at $(CURDIR)/build/report.html"
+
+test: setup-test ## build, then run every test and a short fuzzing of each reader
+	@tools/configure release
+	@cmake --build build -j$(JOBS)
+	@ctest --preset release -j$(JOBS)
+	@$(MAKE) --no-print-directory fuzz
+
+fuzz: setup-test ## fuzz every reader for FUZZ_SECONDS each (default 10)
+	@tools/configure fuzz
+	@cmake --build build-fuzz -j$(JOBS)
+	@tools/fuzz $${FUZZ_SECONDS:-10}
+
+bench: setup-bench ## run the benchmarks and keep their figures in build/bench
+	@tools/configure release
+	@cmake --build build -j$(JOBS)
+	@tools/bench
+
+install: ## install below PREFIX: command, library, headers, man page, completions
+	@tools/setup build
+	@cmake --preset release -DCMAKE_INSTALL_PREFIX=$(PREFIX) > /dev/null
+	@cmake --build build -j$(JOBS)
+	@cmake --install build
+
+format: ## format every source
+	@git ls-files '*.cpp' '*.hpp' | xargs clang-format -i
+
+tidy: setup-test ## run clang-tidy over the library and the command
+	@tools/configure release
+	@git ls-files 'drover/*.cpp' 'app/*.cpp' | xargs -P$(JOBS) -n1 clang-tidy -p build --quiet
+
+sanitize: setup-test ## run the tests under the address, undefined and thread sanitizers
+	@for preset in asan ubsan tsan; do \
+	  cmake --preset $$preset > /dev/null && cmake --build --preset $$preset -j$(JOBS) && ctest --preset $$preset || exit 1; \
+	done
+
+clean: ## remove everything that was built
+	@rm -rf build build-*

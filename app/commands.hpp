@@ -1,0 +1,21 @@
+// One function per command; each returns the exit code.
+#pragma once
+
+#include "app/command_line.hpp"
+
+namespace drover::app {
+
+int run_info(const Invocation& invocation);
+int run_marginals(const Invocation& invocation);
+int run_map(const Invocation& invocation);
+int run_logz(const Invocation& invocation);
+int run_sample(const Invocation& invocation);
+int run_diagnose(const Invocation& invocation);
+int run_generate(const Invocation& invocation);
+int run_convert(const Invocation& invocation);
+int run_methods(const Invocation& invocation);
+int run_bench(const Invocation& invocation);
+int run_completion(const Invocation& invocation);
+int run_man(const Invocation& invocation);
+
+}  // namespace drover::app

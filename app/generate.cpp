@@ -1,0 +1,65 @@
+// drover generate: a model made by rule, to a file or (as UAI) to standard output.
+#include <fmt/format.h>
+
+#include "app/commands.hpp"
+#include "app/output.hpp"
+#include "drover/core/error.hpp"
+#include "drover/io/model_file.hpp"
+#include "drover/model/builders.hpp"
+
+namespace drover::app {
+
+namespace {
+
+Draw coupling_draw(const Invocation& invocation) {
+  const Settings& settings = invocation.settings;
+  const int shapes = (settings.coupling_sd > 0 ? 1 : 0) + (settings.coupling_range > 0 ? 1 : 0) +
+                     (settings.random_signs ? 1 : 0);
+  if (shapes > 1)
+    throw Error(ErrorKind::usage, "--coupling-sd, --coupling-range and --random-signs exclude one another");
+  if (settings.coupling_sd > 0) return Draw::normal(settings.coupling, settings.coupling_sd);
+  if (settings.coupling_range > 0)
+    return Draw::uniform(settings.coupling - settings.coupling_range,
+                         settings.coupling + settings.coupling_range);
+  if (settings.random_signs) return Draw::sign(invocation.was_given("coupling") ? settings.coupling : 1);
+  return invocation.was_given("coupling") ? Draw::constant(settings.coupling) : Draw::normal(0, 1);
+}
+
+}  // namespace
+
+int run_generate(const Invocation& invocation) {
+  const Settings& settings = invocation.settings;
+  GenerateOptions options;
+  options.kind = parse_generate_kind(invocation.arguments.at(0));
+  options.width = static_cast<std::uint64_t>(settings.width);
+  options.height = static_cast<std::uint64_t>(settings.height > 0 ? settings.height : settings.width);
+  options.periodic = settings.periodic;
+  if (options.kind == GenerateKind::grid && settings.periodic) options.kind = GenerateKind::torus;
+  options.variables = static_cast<std::uint64_t>(settings.variables);
+  options.visible = static_cast<std::uint64_t>(settings.variables);
+  options.hidden = static_cast<std::uint64_t>(settings.hidden);
+  options.states = static_cast<std::uint64_t>(settings.states);
+  options.degree = settings.degree;
+  options.arity = static_cast<std::uint64_t>(settings.arity);
+  options.factors = static_cast<std::uint64_t>(settings.factors);
+  options.zero_share = settings.zero_share;
+  options.coupling = coupling_draw(invocation);
+  options.field = settings.field_sd > 0 ? Draw::normal(settings.field, settings.field_sd)
+                                        : Draw::constant(settings.field);
+  options.seed = static_cast<std::uint64_t>(settings.seed);
+  const Model model = generate(options);
+  if (settings.out.empty())
+    write_model(model, "-", ModelFormat::uai);
+  else
+    write_model(model, settings.out);
+  if (settings.json && !settings.out.empty()) {
+    JsonObject object = json_envelope(invocation, {});
+    object.add("variables", model.variable_count());
+    object.add("factors", model.factor_count());
+    object.add("out", settings.out);
+    print_json(object);
+  }
+  return 0;
+}
+
+}  // namespace drover::app

@@ -1,0 +1,169 @@
+// drover marginals: P(x_i) of every variable, as a table, JSON, a .MAR file and a report.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "app/commands.hpp"
+#include "app/load.hpp"
+#include "app/output.hpp"
+#include "app/page.hpp"
+#include "app/progress.hpp"
+#include "drover/io/atomic_file.hpp"
+#include "drover/io/result_files.hpp"
+#include "drover/methods/method.hpp"
+
+namespace drover::app {
+
+namespace {
+
+// The result in terms of the model's variables: observed ones are point masses without error.
+struct Shown {
+  std::vector<std::vector<double>> marginals;
+  std::vector<std::vector<double>> mcse;
+};
+
+Shown spread_to_model(const Loaded& loaded, const MarginalsResult& result) {
+  Shown shown;
+  for (std::size_t v = 0; v < loaded.model.variable_count(); ++v) {
+    const VariableId free = loaded.graph.free_variable[v];
+    if (free != no_variable) {
+      shown.marginals.push_back(result.marginals[free]);
+      shown.mcse.push_back(result.mcse[free]);
+      continue;
+    }
+    std::vector<double> point(loaded.model.cardinalities[v], 0.0);
+    point[loaded.graph.clamped_value[v]] = 1;
+    shown.marginals.push_back(std::move(point));
+    shown.mcse.emplace_back(loaded.model.cardinalities[v], 0.0);
+  }
+  return shown;
+}
+
+template <class Rows>
+Rows only_queried(const Loaded& loaded, const Rows& rows) {
+  Rows picked;
+  for (VariableId v : loaded.query) picked.push_back(rows[v]);
+  return picked;
+}
+
+void print_table(const Loaded& loaded, const MarginalsResult& result, const Shown& shown) {
+  constexpr std::size_t most_rows = 60;
+  TextTable table({"VARIABLE", "DISTRIBUTION"});
+  std::size_t rows = 0;
+  for (VariableId v : loaded.query) {
+    if (!loaded.queried && rows++ == most_rows) break;
+    std::string cells;
+    const auto& p = shown.marginals[v];
+    for (std::size_t k = 0; k < p.size() && (k < 12 || loaded.queried); ++k) {
+      cells += fmt::format("{}{} {:.6f}", k > 0 ? "   " : "",
+                           loaded.model.state_name(v, static_cast<Value>(k)), p[k]);
+      if (!result.exact && shown.mcse[v][k] > 0) cells += fmt::format(" ± {:.1g}", shown.mcse[v][k]);
+    }
+    if (p.size() > 12 && !loaded.queried) cells += fmt::format("   ... {} more states", p.size() - 12);
+    if (loaded.graph.free_variable[v] == no_variable) cells += "   (observed)";
+    table.row({loaded.model.variable_name(v), cells});
+  }
+  table.print();
+  if (!loaded.queried && loaded.query.size() > most_rows)
+    print_text(fmt::format(
+        "... and {} more variables: --query NAME,... picks some, --out FILE.MAR or --json has all\n",
+        loaded.query.size() - most_rows));
+}
+
+// Mean and standard deviation of the log score over the shown chains, at the recorded sweeps.
+std::string trace_json(const Trace& trace) {
+  std::vector<double> mean(trace.sweep.size(), 0.0), deviation(trace.sweep.size(), 0.0);
+  const auto chains = static_cast<double>(trace.series.size());
+  for (std::size_t r = 0; r < trace.sweep.size(); ++r) {
+    for (const auto& series : trace.series) mean[r] += series[r] / chains;
+    for (const auto& series : trace.series)
+      deviation[r] += (series[r] - mean[r]) * (series[r] - mean[r]) / chains;
+    deviation[r] = std::sqrt(deviation[r]);
+  }
+  return fmt::format("{{\"sweep\": {}, \"mean\": {}, \"sd\": {}}}", json_array(trace.sweep), json_array(mean),
+                     json_array(deviation));
+}
+
+JsonObject result_object(const Invocation& invocation, const Loaded& loaded, const Choice& choice,
+                         const MarginalsResult& result, const Shown& shown, double seconds) {
+  JsonObject object = json_envelope(invocation, result.warnings, choice.because);
+  object.add("method", std::string(choice.method->name));
+  std::vector<std::string> names;
+  if (loaded.queried || !loaded.model.variable_names.empty()) {
+    for (VariableId v : loaded.query) names.push_back(loaded.model.variable_name(v));
+    object.add("variables", names);
+  }
+  object.add_raw("marginals", json_nested(only_queried(loaded, shown.marginals)));
+  object.add_raw("mcse", json_nested(only_queried(loaded, shown.mcse)));
+  object.add("converged", result.converged);
+  object.add("diagnostics", to_json(result.diagnostics));
+  object.add("sweeps", result.sweeps);
+  object.add("burn_in", result.burn_in);
+  object.add("chains", result.chains);
+  object.add("updates", result.updates);
+  if (!result.pairs.empty()) {
+    nlohmann::ordered_json pairs = nlohmann::ordered_json::array();
+    for (const auto& [i, j] : result.pairs)
+      pairs.push_back({loaded.graph.model_variable[i], loaded.graph.model_variable[j]});
+    object.add("pairs", pairs);
+    object.add_raw("pair_marginals", json_nested(result.pair_marginals));
+  }
+  if (!result.best_state.empty()) {
+    object.add_raw("best_state", json_array(whole_assignment(loaded.graph, result.best_state)));
+    object.add("best_log_score", result.best_log_score);
+    object.add_raw("log_score_trace", trace_json(result.scores));
+  }
+  if (!result.details.is_null()) object.add("details", result.details);
+  object.add("seconds", seconds);
+  return object;
+}
+
+}  // namespace
+
+int run_marginals(const Invocation& invocation) {
+  const Settings& settings = invocation.settings;
+  check_outputs(settings, {".MAR", ".mar", ".json"});
+  const Loaded loaded = load(invocation);
+  const Problem problem(loaded.graph, settings);
+  const Choice choice = choose_method(problem, Task::marginals);
+  ProgressBar bar(settings);
+  MarginalsResult result = choice.method->marginals(problem, bar.monitor());
+  bar.clear();
+  const double seconds = bar.seconds();
+  if (bar.was_interrupted()) result.warnings.emplace_back("interrupted: this is the result so far");
+
+  const Shown shown = spread_to_model(loaded, result);
+  const JsonObject object = result_object(invocation, loaded, choice, result, shown, seconds);
+  if (!settings.out.empty()) {
+    if (ends_with(settings.out, ".json"))
+      write_file(settings.out, object.text());
+    else
+      write_mar(shown.marginals, settings.out);
+  }
+  if (!settings.report.empty())
+    write_file(settings.report, marginals_page(invocation, loaded, choice, result, seconds, object.text()));
+  print_warnings(settings, result.warnings);
+  if (settings.json) {
+    print_json(object);
+    return 0;
+  }
+  print_table(loaded, result, shown);
+  std::string summary = fmt::format("\nmethod {}", choice.method->name);
+  if (!choice.because.empty()) summary += " (" + choice.because + ")";
+  if (!result.exact)
+    summary += fmt::format(
+        "\n{} chains, {} sweeps after {} of burn-in; largest R-hat {:.4f}, smallest ESS {:.0f}, largest MCSE "
+        "{:.2g}",
+        result.chains, result.sweeps, result.burn_in, result.diagnostics.rhat_max, result.diagnostics.ess_min,
+        result.diagnostics.mcse_max);
+  summary += fmt::format("\n{}, {:.3f} s\n",
+                         result.exact       ? "exact"
+                         : result.converged ? "converged"
+                                            : "NOT converged",
+                         seconds);
+  print_text(summary);
+  return 0;
+}
+
+}  // namespace drover::app

@@ -1,0 +1,108 @@
+// drover sample: draws to a file.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "app/commands.hpp"
+#include "app/load.hpp"
+#include "app/output.hpp"
+#include "app/page.hpp"
+#include "app/progress.hpp"
+#include "drover/core/error.hpp"
+#include "drover/io/atomic_file.hpp"
+#include "drover/io/draws.hpp"
+#include "drover/methods/method.hpp"
+
+namespace drover::app {
+
+namespace {
+
+// Hands draws of the free variables on to a file as draws of the whole model.
+class FileConsumer : public DrawConsumer {
+ public:
+  FileConsumer(const Invocation& invocation, const Loaded& loaded)
+      : invocation_(invocation), loaded_(loaded) {
+    whole_ = loaded.graph.clamped_value;
+  }
+  void begin(std::uint32_t chains) override {
+    DrawFileHeader header;
+    header.chains = chains;
+    for (std::size_t v = 0; v < loaded_.model.variable_count(); ++v) {
+      header.variable_names.push_back(loaded_.model.variable_name(static_cast<VariableId>(v)));
+      header.max_cardinality = std::max(header.max_cardinality, loaded_.model.cardinalities[v]);
+    }
+    for (std::size_t e = 0; e < loaded_.evidence.size(); ++e) {
+      header.evidence_names.push_back(loaded_.model.variable_name(loaded_.evidence.variables[e]));
+      header.evidence_values.push_back(loaded_.evidence.values[e]);
+    }
+    header.metadata = json_envelope(invocation_, {}).text();
+    writer_ = make_draw_writer(invocation_.settings.out, std::move(header));
+  }
+  void take(std::uint32_t chain, std::span<const Value> free_assignment, double log_score) override {
+    for (std::size_t v = 0; v < free_assignment.size(); ++v)
+      whole_[loaded_.graph.model_variable[v]] = free_assignment[v];
+    writer_->append(chain, whole_, log_score);
+  }
+  void finish() {
+    if (writer_) writer_->finish();
+  }
+
+ private:
+  const Invocation& invocation_;
+  const Loaded& loaded_;
+  std::vector<Value> whole_;
+  std::unique_ptr<DrawWriter> writer_;
+};
+
+}  // namespace
+
+int run_sample(const Invocation& invocation) {
+  const Settings& settings = invocation.settings;
+  if (settings.out.empty())
+    throw Error(ErrorKind::usage, "drover sample needs --out FILE (.npz, .csv, .csv.gz or .nc)");
+  check_outputs(settings, {".npz", ".csv", ".csv.gz", ".nc"});
+  const Loaded loaded = load(invocation);
+  const Problem problem(loaded.graph, settings);
+  const Choice choice = choose_method(problem, Task::sample);
+  ProgressBar bar(settings);
+  FileConsumer consumer(invocation, loaded);
+  SampleResult result = choice.method->sample(problem, bar.monitor(), consumer);
+  consumer.finish();
+  bar.clear();
+  const double seconds = bar.seconds();
+  if (bar.was_interrupted()) result.warnings.emplace_back("interrupted: these are the draws so far");
+
+  JsonObject object = json_envelope(invocation, result.warnings, choice.because);
+  object.add("method", std::string(choice.method->name));
+  object.add("draws", result.draws);
+  object.add("chains", result.chains);
+  object.add("variables", loaded.model.variable_count());
+  object.add("independent", result.independent);
+  object.add("diagnostics", to_json(result.diagnostics));
+  object.add("sweeps", result.sweeps);
+  object.add("burn_in", result.burn_in);
+  object.add("updates", result.updates);
+  object.add("out", settings.out);
+  if (!result.details.is_null()) object.add("details", result.details);
+  object.add("seconds", seconds);
+  if (!settings.report.empty())
+    write_file(settings.report, sample_page(invocation, loaded, choice, result, seconds, object.text()));
+  print_warnings(settings, result.warnings);
+  if (settings.json) {
+    print_json(object);
+    return 0;
+  }
+  print_text(fmt::format("{} draws of {} variables from {} chain{} in {}\nmethod {}{}, {:.3f} s\n",
+                         result.draws, loaded.model.variable_count(), result.chains,
+                         result.chains == 1 ? "" : "s", settings.out, choice.method->name,
+                         choice.because.empty() ? "" : " (" + choice.because + ")", seconds));
+  if (result.independent)
+    print_text("the draws are exact and independent\n");
+  else
+    print_text(fmt::format("largest R-hat {:.4f}, smallest ESS {:.0f}\n", result.diagnostics.rhat_max,
+                           result.diagnostics.ess_min));
+  return 0;
+}
+
+}  // namespace drover::app

@@ -1,0 +1,63 @@
+// The registry's entry for annealed importance sampling (drover/sample/annealed_importance.hpp).
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "drover/methods/all.hpp"
+#include "drover/methods/gibbs_kernel.hpp"
+#include "drover/sample/annealed_importance.hpp"
+
+namespace drover {
+
+namespace {
+
+std::string why_not(const Problem& problem, Task) {
+  if (!problem.graph().is_strictly_positive())
+    return "the model has hard zeros, so the partition function at the hot end of the path is not known";
+  return "";
+}
+
+LogZResult logz(const Problem& problem, const Monitor& monitor) {
+  const Settings& settings = problem.settings();
+  ImportanceOptions options;
+  options.seed = static_cast<std::uint64_t>(settings.seed);
+  options.chains = settings.chains > 0 ? static_cast<std::uint32_t>(settings.chains) : 256;
+  const double per_sweep =
+      static_cast<double>(std::max<std::size_t>(1, problem.graph().size())) * options.chains;
+  options.sweeps = settings.sweeps > 0
+                       ? static_cast<std::uint64_t>(settings.sweeps)
+                       : static_cast<std::uint64_t>(std::clamp(5e9 / per_sweep, 200.0, 5000.0));
+  options.stop = monitor.should_stop;
+  const ImportanceResult estimate = with_lane_kernel(problem, options.chains, [&](const auto& kernel) {
+    return annealed_importance(problem.graph(), kernel, options);
+  });
+  LogZResult result;
+  result.log_z = estimate.log_z;
+  result.lower = estimate.lower;
+  result.upper = estimate.upper;
+  result.mcse = estimate.mcse;
+  result.chains = static_cast<std::uint32_t>(estimate.log_weights.size());
+  result.sweeps = options.sweeps;
+  result.updates = static_cast<double>(options.sweeps) * per_sweep;
+  result.details = {{"effective_samples", estimate.effective_samples},
+                    {"lower_bound_in_expectation", estimate.bound},
+                    {"lower_bound_mcse", estimate.bound_mcse}};
+  if (estimate.effective_samples < 0.1 * result.chains)
+    result.warnings.push_back(
+        fmt::format("a few anneals carry the weight (effective number {:.1f} of {}): the estimate is "
+                    "probably too low; take more sweeps",
+                    estimate.effective_samples, result.chains));
+  return result;
+}
+
+}  // namespace
+
+Method ais_method() {
+  return {"ais",       "annealed importance sampling: log Z with an error bar",
+          "Neal 2001", why_not,
+          nullptr,     nullptr,
+          logz,        nullptr};
+}
+
+}  // namespace drover

@@ -1,0 +1,21 @@
+// The makers of the registry's entries, one per file of this folder.
+#pragma once
+
+#include <string>
+
+#include "drover/methods/method.hpp"
+
+namespace drover {
+
+Method exact_method();
+Method gibbs_method();
+Method blocked_gibbs_method();
+Method tempering_method();
+Method ais_method();
+Method annealed_gibbs_method();
+Method icm_method();
+
+/// Why exact inference is affordable, for `chosen_because`.
+std::string exact_reason(const Problem& problem);
+
+}  // namespace drover

@@ -1,0 +1,163 @@
+// What all methods that run Markov chains share: how many chains and sweeps, the run with its checkpoints,
+// and the way from a SegmentStore to a result.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "drover/core/error.hpp"
+#include "drover/infer/support.hpp"
+#include "drover/methods/method.hpp"
+#include "drover/run/chain_run.hpp"
+
+namespace drover {
+
+/// Sweeps, burn-in and thinning for the task. Defaults depend on the size of the work only: about 10^9
+/// updates of burn-in, between 100 and 1000 sweeps, then twice as many that count.
+ChainOptions chain_options(const Problem& problem, Task task, std::uint32_t default_chains);
+
+/// --samples, or 1000.
+std::int64_t wanted_samples(const Settings& settings);
+
+/// Chains for a `sample` task when the user named only the number of draws: at most `most`, dividing it
+/// evenly.
+std::uint32_t chains_for_samples(std::int64_t samples, std::uint32_t most);
+
+/// States to start chains from: empty when the model is strictly positive and any state will do.
+std::vector<std::vector<Value>> starting_states(const Problem& problem, std::uint32_t chains);
+
+/// Reads and writes the checkpoint the settings name. The header pins what must not change between the two
+/// runs.
+class Checkpoint {
+ public:
+  Checkpoint(const Problem& problem, std::string_view method, Task task, const ChainOptions& options);
+  bool wanted() const { return !path_.empty(); }
+  void save(const std::string& payload) const;
+  /// Raises usage when there is no checkpoint to resume, bad_data when it is of another run.
+  std::string load() const;
+
+ private:
+  std::string path_;
+  std::string header_;
+};
+
+/// Fills marginals, errors, R-hat, ESS, convergence and their warnings from the store.
+void fill_marginals(const Graph& graph, const SegmentStore& store, MarginalsResult& result);
+Diagnostics diagnostics_of(const SegmentStore& store);
+void fill_trace(const ScoreTrace& trace, std::uint32_t chains, std::uint64_t burn_in,
+                MarginalsResult& result);
+Trace score_trace(const ScoreTrace& trace, std::uint32_t chains);
+void warn_if_not_converged(const Diagnostics& diagnostics, RunFacts& facts);
+/// Compares with exact marginals and notes the largest difference under details.check.
+void check_against_exact(const Problem& problem, MarginalsResult& result);
+
+/// Counts joint states of the pairs that share a factor.
+class PairCounter {
+ public:
+  explicit PairCounter(const Graph& graph);
+  void count(std::span<const Value> x);
+  void fill(MarginalsResult& result) const;
+
+ private:
+  const Graph& graph_;
+  std::vector<std::pair<VariableId, VariableId>> pairs_;
+  std::vector<std::size_t> offsets_;
+  std::vector<std::uint64_t> counts_;
+  std::uint64_t draws_ = 0;
+};
+
+template <Kernel K>
+void fill_facts(const ChainRun<K>& run, RunFacts& facts) {
+  facts.chains = run.options().chains;
+  facts.burn_in = run.burn_in();
+  facts.sweeps = run.sweeps_done() - run.burn_in();
+  facts.updates = run.updates();
+}
+
+/// Runs to the end, saving checkpoints on the way.
+template <Kernel K>
+void run_with_checkpoints(ChainRun<K>& run, const Problem& problem, std::string_view method, Task task,
+                          const Monitor& monitor, const DrawCallback& on_draw) {
+  const Checkpoint checkpoint(problem, method, task, run.options());
+  if (problem.settings().resume && problem.settings().pairs)
+    throw Error(ErrorKind::usage, "--pairs cannot be resumed: the checkpoint does not hold the pairs");
+  if (problem.settings().resume) {
+    LoadArchive archive(checkpoint.load());
+    run.visit(archive);
+  }
+  const auto save = [&] {
+    SaveArchive archive;
+    run.visit(archive);
+    checkpoint.save(archive.bytes());
+  };
+  Monitor sliced = monitor;
+  bool paused = false;
+  sliced.should_stop = [&] {
+    paused = checkpoint.wanted() && monitor.checkpoint_due();
+    return paused || monitor.should_stop();
+  };
+  do {
+    paused = false;
+    run.run(sliced, on_draw);
+    if (checkpoint.wanted()) save();
+  } while (paused && !run.finished() && !monitor.should_stop());
+  run.finish();
+}
+
+struct IgnoreState {
+  template <class State>
+  void operator()(const State&) const {}
+};
+
+/// `see_state` is shown the final State of every batch, for methods that keep counts in it.
+template <Kernel K, class SeeState = IgnoreState>
+MarginalsResult marginals_by_chains(const Problem& problem, std::string_view method, const K& kernel,
+                                    const ChainOptions& options, const Monitor& monitor,
+                                    SeeState see_state = {}) {
+  ChainRun<K> run(kernel, options);
+  std::unique_ptr<PairCounter> pairs;
+  DrawCallback on_draw;
+  if (problem.settings().pairs) {
+    pairs = std::make_unique<PairCounter>(problem.graph());
+    on_draw = [&](std::uint32_t, std::span<const Value> x, double) { pairs->count(x); };
+  }
+  run_with_checkpoints(run, problem, method, Task::marginals, monitor, on_draw);
+  for (const auto& state : run.states()) see_state(state);
+
+  MarginalsResult result;
+  fill_facts(run, result);
+  fill_marginals(problem.graph(), run.store(), result);
+  fill_trace(run.trace(), options.chains, run.burn_in(), result);
+  result.rhat_over_time.series.resize(1);
+  for (const ConvergencePoint& point : run.convergence()) {
+    result.rhat_over_time.sweep.push_back(static_cast<double>(point.sweep));
+    result.rhat_over_time.series[0].push_back(point.rhat_max);
+  }
+  result.best_state = run.best_state();
+  result.best_log_score = run.best_log_score();
+  if (pairs) pairs->fill(result);
+  if (problem.settings().check) check_against_exact(problem, result);
+  return result;
+}
+
+template <Kernel K, class SeeState = IgnoreState>
+SampleResult sample_by_chains(const Problem& problem, std::string_view method, const K& kernel,
+                              const ChainOptions& options, const Monitor& monitor, DrawConsumer& consumer,
+                              SeeState see_state = {}) {
+  ChainRun<K> run(kernel, options);
+  consumer.begin(options.chains);
+  SampleResult result;
+  const DrawCallback on_draw = [&](std::uint32_t chain, std::span<const Value> x, double log_score) {
+    consumer.take(chain, x, log_score);
+    ++result.draws;
+  };
+  run_with_checkpoints(run, problem, method, Task::sample, monitor, on_draw);
+  for (const auto& state : run.states()) see_state(state);
+  fill_facts(run, result);
+  result.diagnostics = diagnostics_of(run.store());
+  result.scores = score_trace(run.trace(), options.chains);
+  warn_if_not_converged(result.diagnostics, result);
+  return result;
+}
+
+}  // namespace drover

@@ -1,0 +1,135 @@
+// The registry's entry for exact inference (drover/infer/junction_tree.hpp).
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "drover/infer/junction_tree.hpp"
+#include "drover/methods/all.hpp"
+#include "drover/methods/chains.hpp"
+
+namespace drover {
+
+namespace {
+
+// About a quarter of an hour on one core; --method exact named by the user is not held to it.
+constexpr double most_operations = 2e11;
+
+std::string why_not(const Problem& problem, Task) {
+  const ExactPlan& plan = problem.exact_plan();
+  if (!plan.order.exact)
+    return fmt::format("the treewidth is too large (the search gave up at {})", plan.order.width);
+  if (!plan.fits(problem.memory_limit_bytes()))
+    return fmt::format(
+        "the treewidth is too large: exact inference needs about {:.3g} GB, the limit is {:.3g} GB",
+        plan.predicted_bytes / 1e9, static_cast<double>(problem.memory_limit_bytes()) / 1e9);
+  if (plan.predicted_operations > most_operations && problem.settings().method != "exact")
+    return fmt::format("exact inference would take about {:.2g} table operations", plan.predicted_operations);
+  return "";
+}
+
+ExactOptions options_of(const Problem& problem) {
+  ExactOptions options;
+  options.memory_limit_bytes = problem.memory_limit_bytes();
+  return options;
+}
+
+void note_plan(const Problem& problem, RunFacts& facts) {
+  facts.details = {{"width", problem.exact_plan().order.width},
+                   {"log2_max_clique", problem.exact_plan().order.log2_max_clique},
+                   {"predicted_bytes", problem.exact_plan().predicted_bytes}};
+}
+
+MarginalsResult marginals(const Problem& problem, const Monitor&) {
+  JunctionTree tree(problem.graph(), problem.exact_plan(), options_of(problem));
+  MarginalsResult result;
+  note_plan(problem, result);
+  result.details["log_z"] = tree.log_z();
+  result.marginals = tree.marginals();
+  for (const auto& p : result.marginals) result.mcse.emplace_back(p.size(), 0.0);
+  result.rhat.assign(result.marginals.size(), not_known);
+  result.ess.assign(result.marginals.size(), not_known);
+  result.exact = true;
+  result.converged = true;
+  result.diagnostics.mcse_max = 0;
+  if (problem.settings().pairs) {
+    const Adjacency near = adjacency(problem.graph());
+    for (VariableId i = 0; i < near.size(); ++i)
+      for (VariableId j : near.of(i))
+        if (i < j) result.pairs.emplace_back(i, j);
+    result.pair_marginals = tree.pair_marginals(result.pairs);
+  }
+  return result;
+}
+
+BestStateResult map(const Problem& problem, const Monitor&) {
+  JunctionTree tree(problem.graph(), problem.exact_plan(), options_of(problem));
+  BestStateResult result;
+  note_plan(problem, result);
+  auto best = tree.map();
+  result.assignment = std::move(best.assignment);
+  result.log_score = best.log_score;
+  result.optimal = true;
+  return result;
+}
+
+LogZResult logz(const Problem& problem, const Monitor&) {
+  JunctionTree tree(problem.graph(), problem.exact_plan(), options_of(problem));
+  LogZResult result;
+  note_plan(problem, result);
+  result.log_z = result.lower = result.upper = tree.log_z();
+  result.mcse = 0;
+  result.exact = true;
+  return result;
+}
+
+SampleResult sample(const Problem& problem, const Monitor& monitor, DrawConsumer& consumer) {
+  const Settings& settings = problem.settings();
+  const Graph& graph = problem.graph();
+  const auto wanted = static_cast<std::uint64_t>(wanted_samples(settings));
+  JunctionTree tree(graph, problem.exact_plan(), options_of(problem));
+  SampleResult result;
+  note_plan(problem, result);
+  consumer.begin(1);
+  const std::size_t rows =
+      std::clamp<std::size_t>((std::size_t{1} << 22) / std::max<std::size_t>(1, graph.size()), 1, 1024);
+  std::vector<Value> draws(rows * graph.size());
+  while (result.draws < wanted && !monitor.should_stop()) {
+    const auto count = static_cast<std::size_t>(std::min<std::uint64_t>(rows, wanted - result.draws));
+    const std::span<Value> block(draws.data(), count * graph.size());
+    tree.sample(static_cast<std::uint64_t>(settings.seed), result.draws, count, block);
+    for (std::size_t r = 0; r < count; ++r) {
+      const std::span<const Value> x = block.subspan(r * graph.size(), graph.size());
+      consumer.take(0, x, log_score(graph, x));
+    }
+    result.draws += count;
+    Progress progress;
+    progress.phase = "drawing";
+    progress.fraction = static_cast<double>(result.draws) / static_cast<double>(wanted);
+    monitor.report(progress);
+  }
+  result.chains = 1;
+  result.independent = true;
+  result.diagnostics.rhat_max = 1;
+  result.diagnostics.ess_min = static_cast<double>(result.draws);
+  return result;
+}
+
+}  // namespace
+
+std::string exact_reason(const Problem& problem) {
+  return fmt::format("exact inference is affordable: treewidth at most {}, about {:.3g} MB",
+                     problem.exact_plan().order.width, problem.exact_plan().predicted_bytes / 1e6);
+}
+
+Method exact_method() {
+  return {"exact",
+          "junction tree: exact marginals, state, log Z and independent draws",
+          "Lauritzen and Spiegelhalter 1988; Dawid 1992",
+          why_not,
+          marginals,
+          map,
+          logz,
+          sample};
+}
+
+}  // namespace drover

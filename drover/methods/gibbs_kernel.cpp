@@ -1,0 +1,38 @@
+#include "drover/methods/gibbs_kernel.hpp"
+
+#include <fmt/format.h>
+
+#include "drover/core/error.hpp"
+
+namespace drover {
+
+Scan scan_order(const Settings& settings) {
+  if (settings.scan == "fixed") return Scan::fixed;
+  if (settings.scan == "random") return Scan::random;
+  throw Error(ErrorKind::usage, fmt::format("--scan {}: expected fixed or random", settings.scan));
+}
+
+bool use_long_chains(const Problem& problem, std::uint32_t chains) {
+  return chains <= 8 && problem.graph().size() >= 10'000 && problem.settings().scan == "fixed";
+}
+
+std::uint32_t default_gibbs_chains(const Problem& problem) {
+  constexpr std::size_t most_entries_in_lanes = 2'000'000;
+  return problem.graph().unary.size() / 2 <= most_entries_in_lanes ? 128 : 4;
+}
+
+std::string broken_connectivity(const Problem& problem) {
+  const ConnectivityReport& report = problem.connectivity();
+  if (report.connectivity != Connectivity::broken) return "";
+  return "changes of one variable at a time cannot reach every possible state: " + report.reason;
+}
+
+void warn_of_unknown_connectivity(const Problem& problem, RunFacts& facts) {
+  if (problem.connectivity().connectivity != Connectivity::unknown) return;
+  facts.warnings.emplace_back(
+      "the model has hard zeros, and it is not known whether changes of one variable at a time reach every "
+      "possible "
+      "state; blocked-gibbs is safer");
+}
+
+}  // namespace drover

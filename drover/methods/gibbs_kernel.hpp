@@ -1,0 +1,66 @@
+// Picks the single-site Gibbs kernel that suits a problem and hands it to `use`.
+#pragma once
+
+#include "drover/compile/lattice.hpp"
+#include "drover/compile/spin_graph.hpp"
+#include "drover/methods/chains.hpp"
+#include "drover/sample/gibbs_spin_chain.hpp"
+#include "drover/sample/gibbs_spin_equal_lattice.hpp"
+#include "drover/sample/gibbs_spin_lanes.hpp"
+#include "drover/sample/gibbs_spin_lattice.hpp"
+#include "drover/sample/gibbs_table_chain.hpp"
+#include "drover/sample/gibbs_table_lanes.hpp"
+
+namespace drover {
+
+/// Raises usage for anything but fixed and random.
+Scan scan_order(const Settings& settings);
+
+/// Many chains at once, each in its lane: for spins one bit per chain and variable, else any graph.
+template <class Use>
+auto with_lane_kernel(const Problem& problem, std::uint32_t chains, Use use) {
+  const Scan scan = scan_order(problem.settings());
+  if (problem.graph().is_spin()) {
+    const SpinGraph spins = spin_graph(problem.graph());
+    return use(GibbsSpinLanes(
+        spins, scan == Scan::random ? GibbsSpinLanes::Scan::random : GibbsSpinLanes::Scan::fixed));
+  }
+  GibbsTableLanes::Options options;
+  options.scan = scan;
+  options.starts = starting_states(problem, chains);
+  return use(GibbsTableLanes(problem.graph(), options));
+}
+
+/// Few chains on a large graph are stepped one after the other, each vectorised over its sites.
+bool use_long_chains(const Problem& problem, std::uint32_t chains);
+
+/// 128 chains, two batches of lanes; for models so large that lanes would not fit in memory, 4 long chains.
+std::uint32_t default_gibbs_chains(const Problem& problem);
+
+/// A kernel for this many chains: lanes for many, one long chain at a time for few on a large graph.
+/// `use` also gets a few words that say which kernel it is.
+template <class Use>
+auto with_gibbs_kernel(const Problem& problem, std::uint32_t chains, Use use) {
+  if (!use_long_chains(problem, chains))
+    return with_lane_kernel(problem, chains,
+                            [&](const auto& kernel) { return use(kernel, "chains as lanes"); });
+  if (problem.graph().is_spin()) {
+    const SpinGraph spins = spin_graph(problem.graph());
+    if (const auto lattice = recognise_lattice(spins); lattice && lattice->is_checkerboard()) {
+      if (const auto equal = equal_lattice(*lattice); equal && equal->width >= 200)
+        return use(GibbsSpinEqualLattice(*equal), "one chain on a lattice of equal couplings, by bit logic");
+      return use(GibbsSpinLattice(*lattice), "one chain on a checkerboard lattice");
+    }
+    return use(GibbsSpinChain(spins), "one chain by colour classes");
+  }
+  GibbsTableChain::Options options;
+  options.starts = starting_states(problem, chains);
+  return use(GibbsTableChain(problem.graph(), options), "one chain by colour classes");
+}
+
+/// Why single-site moves do not reach every state; empty when they do or when it is not known.
+std::string broken_connectivity(const Problem& problem);
+/// Says so in a warning when it is not known whether single-site moves connect the states.
+void warn_of_unknown_connectivity(const Problem& problem, RunFacts& facts);
+
+}  // namespace drover

@@ -1,0 +1,57 @@
+// The registry's entry for iterated conditional modes (drover/infer/iterated_modes.hpp).
+#include "drover/core/random.hpp"
+#include "drover/infer/iterated_modes.hpp"
+#include "drover/methods/all.hpp"
+#include "drover/methods/chains.hpp"
+
+namespace drover {
+
+namespace {
+
+std::string why_not(const Problem&, Task) {
+  return "";
+}
+
+// One climb from the best value of each unary, then from random states: `--chains` climbs in all.
+BestStateResult map(const Problem& problem, const Monitor& monitor) {
+  const Graph& graph = problem.graph();
+  const std::uint32_t climbs =
+      problem.settings().chains > 0 ? static_cast<std::uint32_t>(problem.settings().chains) : 16;
+  const IteratedModes modes(graph);
+  const std::vector<std::vector<Value>> supported = starting_states(problem, climbs);
+  const Random random(static_cast<std::uint64_t>(problem.settings().seed), Stream::start);
+  BestStateResult result;
+  std::vector<Value> x(graph.size());
+  for (std::uint32_t c = 0; c < climbs && !(c > 0 && monitor.should_stop()); ++c) {
+    for (VariableId v = 0; v < graph.size(); ++v) {
+      const auto unary = graph.unary_of(v);
+      if (!supported.empty()) {
+        x[v] = supported[c % supported.size()][v];
+      } else if (c == 0) {
+        x[v] = static_cast<Value>(std::max_element(unary.begin(), unary.end()) - unary.begin());
+      } else {
+        x[v] = static_cast<Value>(random.uniform(c, 0, v) * static_cast<double>(unary.size()));
+      }
+    }
+    const Climb climb = modes.climb(x);
+    result.updates += static_cast<double>(climb.visits);
+    if (result.assignment.empty() || climb.log_score > result.log_score) {
+      result.assignment = x;
+      result.log_score = climb.log_score;
+    }
+    ++result.chains;
+  }
+  result.warnings.emplace_back("icm stops at a local optimum; annealed-gibbs searches further");
+  return result;
+}
+
+}  // namespace
+
+Method icm_method() {
+  return {"icm",        "iterated conditional modes: coordinate ascent to a local optimum",
+          "Besag 1986", why_not,
+          nullptr,      map,
+          nullptr,      nullptr};
+}
+
+}  // namespace drover

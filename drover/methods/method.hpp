@@ -1,0 +1,66 @@
+// The registry: the only list of all methods. A method says which tasks it can do, why it does not fit a
+// problem, and runs them; it is chosen once per run, never per variable.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "drover/compile/connectivity.hpp"
+#include "drover/compile/graph.hpp"
+#include "drover/infer/junction_tree.hpp"
+#include "drover/run/monitor.hpp"
+#include "drover/run/result.hpp"
+#include "drover/run/settings.hpp"
+
+namespace drover {
+
+enum class Task { marginals, map, logz, sample };
+std::string_view task_name(Task task);
+
+/// A compiled model with the facts about it that methods ask for, each worked out once, when first asked.
+class Problem {
+ public:
+  Problem(const Graph& graph, const Settings& settings) : graph_(graph), settings_(settings) {}
+  const Graph& graph() const { return graph_; }
+  const Settings& settings() const { return settings_; }
+  const ExactPlan& exact_plan() const;
+  const ConnectivityReport& connectivity() const;
+  std::size_t memory_limit_bytes() const;
+
+ private:
+  const Graph& graph_;
+  const Settings& settings_;
+  mutable std::optional<ExactPlan> exact_plan_;
+  mutable std::optional<ConnectivityReport> connectivity_;
+};
+
+struct Method {
+  std::string_view name;
+  std::string_view summary;
+  std::string_view source;  ///< the paper or book it comes from
+  /// Empty when the method can do the task on this problem; else a sentence.
+  std::string (*why_not)(const Problem&, Task);
+  /// Null where the method does not do the task.
+  MarginalsResult (*marginals)(const Problem&, const Monitor&);
+  BestStateResult (*map)(const Problem&, const Monitor&);
+  LogZResult (*logz)(const Problem&, const Monitor&);
+  SampleResult (*sample)(const Problem&, const Monitor&, DrawConsumer&);
+
+  bool does(Task task) const;
+};
+
+std::span<const Method> all_methods();
+
+struct Choice {
+  const Method* method;
+  std::string because;  ///< empty when the user named the method
+};
+
+/// The method the settings name, or for "auto" the one that suits the problem best. Raises usage for an
+/// unknown name (with the nearest), misfit for a method that does not fit (with one that does).
+Choice choose_method(const Problem& problem, Task task);
+
+}  // namespace drover

@@ -1,0 +1,134 @@
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <array>
+#include <vector>
+
+#include "drover/core/error.hpp"
+#include "drover/methods/all.hpp"
+#include "drover/methods/method.hpp"
+
+namespace drover {
+
+std::string_view task_name(Task task) {
+  switch (task) {
+    case Task::marginals:
+      return "marginals";
+    case Task::map:
+      return "map";
+    case Task::logz:
+      return "logz";
+    case Task::sample:
+      return "sample";
+  }
+  return "";
+}
+
+bool Method::does(Task task) const {
+  switch (task) {
+    case Task::marginals:
+      return marginals != nullptr;
+    case Task::map:
+      return map != nullptr;
+    case Task::logz:
+      return logz != nullptr;
+    case Task::sample:
+      return sample != nullptr;
+  }
+  return false;
+}
+
+std::span<const Method> all_methods() {
+  static const std::vector<Method> methods = {exact_method(),     gibbs_method(), blocked_gibbs_method(),
+                                              tempering_method(), ais_method(),   annealed_gibbs_method(),
+                                              icm_method()};
+  return methods;
+}
+
+std::size_t Problem::memory_limit_bytes() const {
+  if (settings_.memory_limit > 0) return static_cast<std::size_t>(settings_.memory_limit * 1e9);
+  return static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES)) *
+         static_cast<std::size_t>(sysconf(_SC_PAGE_SIZE)) / 2;
+}
+
+const ExactPlan& Problem::exact_plan() const {
+  if (!exact_plan_) exact_plan_ = plan_exact(graph_);
+  return *exact_plan_;
+}
+
+const ConnectivityReport& Problem::connectivity() const {
+  if (!connectivity_) connectivity_ = analyse_connectivity(graph_);
+  return *connectivity_;
+}
+
+namespace {
+
+const Method& method_named(std::string_view name) {
+  for (const Method& method : all_methods())
+    if (method.name == name) return method;
+  std::vector<std::string> names = {"auto"};
+  for (const Method& method : all_methods()) names.emplace_back(method.name);
+  std::vector<const char*> candidates;
+  for (const std::string& candidate : names) candidates.push_back(candidate.c_str());
+  const std::string nearest = nearest_name(std::string(name), candidates.data(), candidates.size());
+  throw Error(ErrorKind::usage,
+              fmt::format("--method {}: no such method{} (drover methods lists them)", name,
+                          nearest.empty() ? "" : fmt::format("; did you mean {}?", nearest)));
+}
+
+std::string methods_for(Task task, const Problem* problem) {
+  std::string names;
+  for (const Method& method : all_methods()) {
+    if (!method.does(task)) continue;
+    if (problem != nullptr && !method.why_not(*problem, task).empty()) continue;
+    names += (names.empty() ? "" : ", ") + std::string(method.name);
+  }
+  return names;
+}
+
+// The methods `auto` considers, best first; the first that fits is taken.
+std::vector<std::string_view> preference(const Problem& problem, Task task) {
+  const bool positive = problem.graph().is_strictly_positive();
+  switch (task) {
+    case Task::marginals:
+    case Task::sample:
+      return positive ? std::vector<std::string_view>{"exact", "gibbs"}
+                      : std::vector<std::string_view>{"exact", "blocked-gibbs", "gibbs"};
+    case Task::map:
+      return {"exact", "annealed-gibbs"};
+    case Task::logz:
+      return {"exact", "ais"};
+  }
+  return {};
+}
+
+}  // namespace
+
+Choice choose_method(const Problem& problem, Task task) {
+  const std::string& wanted = problem.settings().method;
+  if (wanted != "auto") {
+    const Method& method = method_named(wanted);
+    if (!method.does(task))
+      throw Error(ErrorKind::misfit, fmt::format("method {} does not do {}; these do: {}", wanted,
+                                                 task_name(task), methods_for(task, nullptr)));
+    const std::string reason = method.why_not(problem, task);
+    if (!reason.empty())
+      throw Error(ErrorKind::misfit, fmt::format("method {} does not fit this model: {}; these do: {}",
+                                                 wanted, reason, methods_for(task, &problem)));
+    return {&method, ""};
+  }
+  std::string refused;
+  for (std::string_view name : preference(problem, task)) {
+    const Method& method = method_named(name);
+    const std::string reason = method.why_not(problem, task);
+    if (!reason.empty()) {
+      refused += fmt::format("{}{}: {}", refused.empty() ? "" : "; ", name, reason);
+      continue;
+    }
+    if (name == "exact") return {&method, exact_reason(problem)};
+    return {&method, fmt::format("not {}", refused)};
+  }
+  throw Error(ErrorKind::misfit, fmt::format("no method fits this model: {}", refused));
+}
+
+}  // namespace drover

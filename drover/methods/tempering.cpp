@@ -1,0 +1,87 @@
+// The registry's entry for parallel tempering (drover/sample/tempering.hpp).
+#include "drover/sample/tempering.hpp"
+
+#include "drover/methods/all.hpp"
+#include "drover/methods/gibbs_kernel.hpp"
+
+namespace drover {
+
+namespace {
+
+constexpr std::uint32_t default_ladders = 16;
+
+std::string why_not(const Problem& problem, Task) {
+  if (problem.graph().size() == 0) return "";
+  return broken_connectivity(problem);
+}
+
+nlohmann::ordered_json details_of(const TemperingReport& report) {
+  return {{"inverse_temperatures", report.inverse_temperatures},
+          {"swap_acceptance", report.swap_acceptance},
+          {"barrier", report.barrier},
+          {"round_trips", report.round_trips},
+          {"round_trip_rate", report.round_trip_rate}};
+}
+
+LadderOptions ladder_options(const Settings& settings, const ChainOptions& chains) {
+  LadderOptions options;
+  options.seed = chains.seed;
+  options.rungs = static_cast<std::uint32_t>(settings.temperatures);
+  options.hottest = settings.min_inverse_temperature;
+  options.sweeps =
+      chains.burn_in == ChainOptions::unlimited ? 1000 : std::max<std::uint64_t>(64, chains.burn_in);
+  return options;
+}
+
+void add_report(const Ladder& ladder, const SwapCounts& counts, RunFacts& facts) {
+  const TemperingReport report = tempering_report(ladder, counts);
+  facts.details = details_of(report);
+  if (report.round_trips == 0)
+    facts.warnings.emplace_back(
+        "tempering made no round trip between the hottest and the coldest temperature: do not "
+        "trust it to have seen every mode; take more sweeps");
+}
+
+MarginalsResult marginals(const Problem& problem, const Monitor& monitor) {
+  const ChainOptions options = chain_options(problem, Task::marginals, default_ladders);
+  return with_lane_kernel(problem, options.chains, [&](const auto& kernel) {
+    const Ladder ladder = tune_ladder(problem.graph(), kernel, ladder_options(problem.settings(), options));
+    const Tempering tempering(kernel, ladder);
+    SwapCounts counts;
+    MarginalsResult result = marginals_by_chains(problem, "tempering", tempering, options, monitor,
+                                                 [&](const auto& state) { counts.merge(state.counts); });
+    add_report(ladder, counts, result);
+    warn_of_unknown_connectivity(problem, result);
+    return result;
+  });
+}
+
+SampleResult sample(const Problem& problem, const Monitor& monitor, DrawConsumer& consumer) {
+  const ChainOptions options = chain_options(
+      problem, Task::sample, chains_for_samples(wanted_samples(problem.settings()), default_ladders));
+  return with_lane_kernel(problem, options.chains, [&](const auto& kernel) {
+    const Ladder ladder = tune_ladder(problem.graph(), kernel, ladder_options(problem.settings(), options));
+    const Tempering tempering(kernel, ladder);
+    SwapCounts counts;
+    SampleResult result = sample_by_chains(problem, "tempering", tempering, options, monitor, consumer,
+                                           [&](const auto& state) { counts.merge(state.counts); });
+    add_report(ladder, counts, result);
+    warn_of_unknown_connectivity(problem, result);
+    return result;
+  });
+}
+
+}  // namespace
+
+Method tempering_method() {
+  return {"tempering",
+          "parallel tempering: Gibbs at a ladder of temperatures that exchange states",
+          "Geyer 1991; Syed et al. 2022",
+          why_not,
+          marginals,
+          nullptr,
+          nullptr,
+          sample};
+}
+
+}  // namespace drover

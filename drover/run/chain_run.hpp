@@ -1,0 +1,239 @@
+// Runs the chains of any Kernel: burn-in, kept draws, estimates, traces, stop rules, checkpoints.
+//
+// Chains are grouped into batches of kernel.lanes(); batches run in parallel and never depend on one another,
+// so the result is a function of the options alone. Every kept sweep adds the conditional distribution each
+// variable was drawn from (Rao-Blackwell) to its batch's sums; log scores are recorded at a coarser rhythm
+// that adapts to the length.
+#pragma once
+
+#include <tbb/parallel_for.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "drover/run/archive.hpp"
+#include "drover/run/monitor.hpp"
+#include "drover/run/segment_diagnostics.hpp"
+#include "drover/run/segment_store.hpp"
+#include "drover/sample/kernel.hpp"
+
+namespace drover {
+
+struct ChainOptions {
+  static constexpr std::uint64_t unlimited = std::numeric_limits<std::uint64_t>::max();
+  std::uint32_t chains = 64;
+  std::uint64_t burn_in = 1000;  ///< unlimited: a third of the time limit
+  std::uint64_t sweeps = 2000;   ///< after burn-in; unlimited: until the monitor stops the run
+  std::uint64_t thin = 1;        ///< a draw is kept every `thin` sweeps
+  std::uint64_t seed = 1;
+  double target_rhat = 0;  ///< stop when reached; 0: no such rule
+  double target_mcse = 0;
+  std::size_t estimator_memory = std::size_t{1} << 30;
+};
+
+/// Log scores of every chain at the recorded sweeps; when it is full every second record goes.
+struct ScoreTrace {
+  std::uint64_t every = 1;            ///< sweeps between records
+  std::vector<std::uint64_t> sweeps;  ///< number of sweeps done at each record
+  std::vector<double> scores;         ///< record-major, chain-minor
+  static constexpr std::size_t capacity = 1024;
+
+  template <class Archive>
+  void visit(Archive& archive) {
+    archive(every);
+    archive(sweeps);
+    archive(scores);
+  }
+  void halve(std::uint32_t chains);
+};
+
+struct ConvergencePoint {
+  std::uint64_t sweep;
+  double rhat_max;
+  double mcse_max;
+};
+
+/// Called for every kept draw, chains in order within a draw.
+using DrawCallback = std::function<void(std::uint32_t chain, std::span<const Value> x, double log_score)>;
+
+template <Kernel K>
+class ChainRun {
+ public:
+  ChainRun(const K& kernel, const ChainOptions& options) : kernel_(kernel), options_(options) {
+    const std::uint32_t lanes = kernel.lanes();
+    const std::uint32_t batches = (options.chains + lanes - 1) / lanes;
+    for (std::uint32_t b = 0; b < batches; ++b) states_.push_back(kernel.start(options.seed, b * lanes));
+    sums_.assign(batches, std::vector<float>(kernel.entry_count() * lanes, 0.0F));
+    store_ = SegmentStore(kernel.entry_count(), options.chains, options.estimator_memory);
+    burn_in_ = options.burn_in;
+    // Chosen without looking at `sweeps`, so that a resumed run records what an uninterrupted one would.
+    if (options.burn_in != ChainOptions::unlimited)
+      trace_.every = std::max<std::uint64_t>(1, options.burn_in / 128);
+  }
+
+  /// Continues until the sweeps are done, a target is reached or the monitor says stop.
+  void run(const Monitor& monitor, const DrawCallback& on_draw = {}) {
+    while (!finished()) {
+      if (monitor.should_stop()) break;
+      if (burn_in_ == ChainOptions::unlimited && monitor.time_fraction() >= 1.0 / 3) burn_in_ = done_;
+      const std::uint64_t stride = sweeps_to_next_event(on_draw != nullptr);
+      advance(stride);
+      if (on_draw && done_ > burn_in_ && is_kept(done_ - 1)) deliver(on_draw);
+      if (done_ % trace_.every == 0) record_scores();
+      if (open_draws_ == store_.segment_length()) close_segment();
+      report(monitor);
+    }
+  }
+
+  /// Closes the open segment, if any; call once, after the last run().
+  void finish() {
+    if (open_draws_ > 0) close_segment();
+  }
+
+  bool reached_target() const { return reached_target_; }
+  bool finished() const {
+    return reached_target_ || (burn_in_ != ChainOptions::unlimited && done_ >= total_sweeps());
+  }
+  std::uint64_t sweeps_done() const { return done_; }
+  std::uint64_t burn_in() const { return std::min(burn_in_, done_); }
+  double updates() const {
+    return static_cast<double>(done_) * static_cast<double>(kernel_.size()) * options_.chains;
+  }
+  const SegmentStore& store() const { return store_; }
+  const ScoreTrace& trace() const { return trace_; }
+  const std::vector<ConvergencePoint>& convergence() const { return convergence_; }
+  const std::vector<Value>& best_state() const { return best_state_; }
+  double best_log_score() const { return best_log_score_; }
+  const ChainOptions& options() const { return options_; }
+  std::span<const typename K::State> states() const { return states_; }
+  void extend(std::uint64_t sweeps) { options_.sweeps = sweeps; }
+
+  template <class Archive>
+  void visit(Archive& archive) {
+    for (auto& state : states_) state.visit(archive);
+    for (auto& sums : sums_) archive(sums);
+    store_.visit(archive);
+    trace_.visit(archive);
+    archive(convergence_);
+    archive(burn_in_);
+    archive(done_);
+    archive(open_draws_);
+    archive(best_state_);
+    archive(best_log_score_);
+  }
+
+ private:
+  std::uint64_t total_sweeps() const {
+    return options_.sweeps == ChainOptions::unlimited ? ChainOptions::unlimited : burn_in_ + options_.sweeps;
+  }
+  bool is_kept(std::uint64_t sweep) const {
+    return sweep >= burn_in_ && (sweep - burn_in_ + 1) % options_.thin == 0;
+  }
+
+  // Events are: the end of burn-in or of the run, a score record, a full segment, a delivered draw, and (so
+  // that the monitor is asked often enough) about 10^8 updates.
+  std::uint64_t sweeps_to_next_event(bool deliver_draws) const {
+    std::uint64_t stride = trace_.every - done_ % trace_.every;
+    const double per_sweep = static_cast<double>(std::max<std::size_t>(1, kernel_.size())) * options_.chains;
+    stride = std::min<std::uint64_t>(stride, 1 + static_cast<std::uint64_t>(1e8 / per_sweep));
+    if (done_ < burn_in_) return std::min(stride, burn_in_ - done_);
+    const std::uint64_t after = done_ - burn_in_;
+    const std::uint64_t to_draw = options_.thin - after % options_.thin;
+    const std::uint64_t draws_left = store_.segment_length() - open_draws_;
+    stride = std::min(stride, to_draw + (draws_left - 1) * options_.thin);
+    if (deliver_draws) stride = std::min(stride, to_draw);
+    return std::min(stride, total_sweeps() - done_);
+  }
+
+  void advance(std::uint64_t stride) {
+    tbb::parallel_for(std::size_t{0}, states_.size(), [&](std::size_t b) {
+      for (std::uint64_t s = done_; s < done_ + stride; ++s) {
+        if (is_kept(s))
+          kernel_.sweep(states_[b], s, ConditionalSums{sums_[b]});
+        else
+          kernel_.sweep(states_[b], s);
+      }
+    });
+    for (std::uint64_t s = done_; s < done_ + stride; ++s) open_draws_ += is_kept(s) ? 1 : 0;
+    done_ += stride;
+  }
+
+  void score_all(std::vector<double>& scores) {
+    const std::uint32_t lanes = kernel_.lanes();
+    scores.resize(states_.size() * lanes);
+    tbb::parallel_for(std::size_t{0}, states_.size(), [&](std::size_t b) {
+      kernel_.log_scores(states_[b], std::span<double>(scores.data() + b * lanes, lanes));
+    });
+    scores.resize(options_.chains);
+    const auto best = std::max_element(scores.begin(), scores.end());
+    if (best_state_.empty() || *best > best_log_score_) {
+      const auto chain = static_cast<std::uint32_t>(best - scores.begin());
+      best_state_.resize(kernel_.size());
+      kernel_.read(states_[chain / lanes], chain % lanes, best_state_);
+      best_log_score_ = *best;
+    }
+  }
+
+  void record_scores() {
+    score_all(scores_);
+    trace_.sweeps.push_back(done_);
+    trace_.scores.insert(trace_.scores.end(), scores_.begin(), scores_.end());
+    if (trace_.sweeps.size() == ScoreTrace::capacity) trace_.halve(options_.chains);
+  }
+
+  void deliver(const DrawCallback& on_draw) {
+    score_all(scores_);
+    draw_.resize(kernel_.size());
+    for (std::uint32_t chain = 0; chain < options_.chains; ++chain) {
+      kernel_.read(states_[chain / kernel_.lanes()], chain % kernel_.lanes(), draw_);
+      on_draw(chain, draw_, scores_[chain]);
+    }
+  }
+
+  void close_segment() {
+    store_.close_segment(sums_, kernel_.lanes(), open_draws_);
+    open_draws_ = 0;
+    if (store_.segments() < 4) return;
+    const WorstEntry worst = worst_entry(store_);
+    convergence_.push_back({done_, worst.rhat_max, worst.mcse_max});
+    if (options_.target_rhat == 0 && options_.target_mcse == 0) return;
+    reached_target_ = (options_.target_rhat == 0 || worst.rhat_max <= options_.target_rhat) &&
+                      (options_.target_mcse == 0 || worst.mcse_max <= options_.target_mcse);
+  }
+
+  void report(const Monitor& monitor) const {
+    Progress progress;
+    progress.phase = done_ <= burn_in_ ? "burn-in" : "sampling";
+    progress.fraction = total_sweeps() == ChainOptions::unlimited
+                            ? monitor.time_fraction()
+                            : std::max(monitor.time_fraction(),
+                                       static_cast<double>(done_) / static_cast<double>(total_sweeps()));
+    progress.sweeps = done_;
+    progress.updates = updates();
+    progress.rhat_max = convergence_.empty() ? 0 : convergence_.back().rhat_max;
+    monitor.report(progress);
+  }
+
+  const K& kernel_;
+  ChainOptions options_;
+  std::vector<typename K::State> states_;
+  std::vector<std::vector<float>> sums_;
+  SegmentStore store_;
+  ScoreTrace trace_;
+  std::vector<ConvergencePoint> convergence_;
+  std::uint64_t burn_in_ = 0;
+  std::uint64_t done_ = 0;
+  std::uint64_t open_draws_ = 0;
+  bool reached_target_ = false;
+  std::vector<Value> best_state_;
+  double best_log_score_ = log_zero;
+  std::vector<double> scores_;
+  std::vector<Value> draw_;
+};
+
+}  // namespace drover

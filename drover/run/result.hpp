@@ -1,0 +1,95 @@
+// What came out of a run. Algorithms fill these; the command, the report and the Python package show them.
+// A number that was not worked out is NaN.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "drover/core/types.hpp"
+
+namespace drover {
+
+inline constexpr double not_known = std::numeric_limits<double>::quiet_NaN();
+
+struct RunFacts {
+  std::vector<std::string> warnings;  ///< plain sentences
+  std::uint64_t sweeps = 0;           ///< after burn-in
+  std::uint64_t burn_in = 0;
+  std::uint32_t chains = 0;
+  double updates = 0;              ///< variable updates, burn-in included
+  nlohmann::ordered_json details;  ///< what only this method has to say
+};
+
+struct Diagnostics {
+  double rhat_max = not_known;
+  double ess_min = not_known;
+  double mcse_max = not_known;
+};
+
+/// The verdict every run is held to: R-hat at most 1.01 and an effective sample size of at least 400
+/// everywhere.
+inline bool is_converged(const Diagnostics& diagnostics) {
+  return diagnostics.rhat_max <= 1.01 && diagnostics.ess_min >= 400;
+}
+
+/// Log scores over time, for plots: series[c][r] belongs to chain c at sweep[r].
+struct Trace {
+  std::vector<double> sweep;
+  std::vector<std::vector<double>> series;
+};
+
+struct MarginalsResult : RunFacts {
+  std::vector<std::vector<double>> marginals;  ///< of every free variable
+  std::vector<std::vector<double>> mcse;       ///< the same shape; zeros for exact answers
+  std::vector<double> rhat;                    ///< per free variable; NaN for exact answers
+  std::vector<double> ess;
+  bool exact = false;
+  bool converged = false;
+  Diagnostics diagnostics;
+  Trace scores;
+  Trace rhat_over_time;
+  std::vector<double> score_autocorrelation;
+  double score_lag = 1;  ///< sweeps between two lags of score_autocorrelation
+  std::vector<Value> best_state;
+  double best_log_score = not_known;
+  /// Joint distributions of pairs of free variables, row-major by the first; filled on request.
+  std::vector<std::pair<VariableId, VariableId>> pairs;
+  std::vector<std::vector<double>> pair_marginals;
+};
+
+struct BestStateResult : RunFacts {
+  std::vector<Value> assignment;  ///< of the free variables
+  double log_score = not_known;
+  bool optimal = false;  ///< proven
+};
+
+struct LogZResult : RunFacts {
+  double log_z = not_known;
+  double lower = not_known;
+  double upper = not_known;
+  double mcse = not_known;
+  bool exact = false;
+};
+
+struct SampleResult : RunFacts {
+  std::uint64_t draws = 0;  ///< in all
+  bool independent = false;
+  Diagnostics diagnostics;
+  Trace scores;
+};
+
+/// Takes draws as they come: draw t of every chain before draw t + 1.
+class DrawConsumer {
+ public:
+  virtual ~DrawConsumer() = default;
+  /// Called once, before the first draw.
+  virtual void begin(std::uint32_t chains) = 0;
+  virtual void take(std::uint32_t chain, std::span<const Value> free_assignment, double log_score) = 0;
+};
+
+}  // namespace drover

@@ -1,0 +1,68 @@
+#include "drover/run/segment_diagnostics.hpp"
+
+#include <tbb/blocked_range.h>
+#include <tbb/parallel_reduce.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "drover/diagnose/segment_moments.hpp"
+
+namespace drover {
+
+namespace {
+
+constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
+
+}  // namespace
+
+EntryDiagnostics diagnose_entry(const SegmentStore& store, std::size_t entry, std::vector<double>& scratch) {
+  if (store.segments() == 0) return {not_a_number, not_a_number, not_a_number};
+  store.means_of_entry(entry, scratch);
+  SegmentMeans means;
+  means.means = scratch.data();
+  means.chains = store.groups();
+  // An open segment that was closed early is shorter than the rest and is left out here; the mean counts it.
+  const auto draws = store.draws_of_segments();
+  means.segments = draws.size();
+  if (means.segments > 1 && draws.back() != draws.front()) --means.segments;
+  means.draws_per_segment = static_cast<double>(draws.empty() ? 1 : draws.front());
+  means.chain_stride = store.segments();
+
+  EntryDiagnostics result{rhat_from_segments(means), ess_from_segments(means), mcse_from_segments(means)};
+  // Means of a group of g chains vary g times less than those of one chain; undo that, so that R-hat speaks
+  // of chains.
+  if (store.chains_per_group() > 1 && result.rhat > 1)
+    result.rhat = std::sqrt(1 + store.chains_per_group() * (result.rhat * result.rhat - 1));
+  if (std::isfinite(result.mcse)) {
+    result.mcse = std::hypot(result.mcse, precision_floor);
+  } else if (scratch.front() > 1e-6 && scratch.front() < 1 - 1e-6) {
+    // The conditional never changed, yet the variable moves: nothing that moves bears on it, and its mean is
+    // exact.
+    result.mcse = precision_floor;
+  }
+  return result;
+}
+
+WorstEntry worst_entry(const SegmentStore& store) {
+  constexpr std::size_t most_entries = 20'000;
+  const std::size_t step = std::max<std::size_t>(1, store.entries() / most_entries);
+  const std::size_t count = (store.entries() + step - 1) / step;
+  return tbb::parallel_reduce(
+      tbb::blocked_range<std::size_t>(0, count, 64), WorstEntry{},
+      [&](const auto& range, WorstEntry worst) {
+        std::vector<double> scratch;
+        for (std::size_t k = range.begin(); k != range.end(); ++k) {
+          const EntryDiagnostics entry = diagnose_entry(store, k * step, scratch);
+          if (entry.rhat > worst.rhat_max) worst.rhat_max = entry.rhat;
+          if (entry.mcse > worst.mcse_max) worst.mcse_max = entry.mcse;
+        }
+        return worst;
+      },
+      [](const WorstEntry& a, const WorstEntry& b) {
+        return WorstEntry{std::max(a.rhat_max, b.rhat_max), std::max(a.mcse_max, b.mcse_max)};
+      });
+}
+
+}  // namespace drover

@@ -1,0 +1,74 @@
+// Running means of every marginal entry, per group of chains and per segment of the run: all that R-hat,
+// effective sample size and standard errors need, in memory that does not grow with the length of the run.
+//
+// Kept draws are added to the open segment; when `capacity` segments are full, neighbours are merged and the
+// segment length doubles, so between capacity / 2 and capacity segments of equal length describe the whole
+// run. For models too large to keep every chain apart, neighbouring chains share a group.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace drover {
+
+class SegmentStore {
+ public:
+  SegmentStore() = default;
+  /// Plans groups and segments so that the store takes at most `memory_limit` bytes where it can.
+  SegmentStore(std::size_t entries, std::uint32_t chains, std::size_t memory_limit);
+
+  std::size_t entries() const { return entries_; }
+  std::uint32_t groups() const { return groups_; }
+  std::uint32_t chains_per_group() const { return chains_per_group_; }
+  std::size_t segments() const { return draws_.size(); }
+  /// Draws a segment holds when it is full.
+  std::uint64_t segment_length() const { return segment_length_; }
+  /// Kept draws per chain so far, closed segments only.
+  std::uint64_t draws() const;
+  /// Kept draws of each closed segment, per chain.
+  std::span<const std::uint64_t> draws_of_segments() const { return draws_; }
+
+  /// Closes a segment of `draws` kept draws per chain. `sums[b]` belongs to the chains b * lanes .. of batch
+  /// b and holds entry-major, lane-minor sums, which are reset to zero.
+  void close_segment(std::span<std::vector<float>> sums, std::uint32_t lanes, std::uint64_t draws);
+
+  /// The means of one entry as a matrix groups x segments, row-major by group.
+  void means_of_entry(std::size_t entry, std::vector<double>& means) const;
+  /// The mean of one entry over all closed segments and chains.
+  double mean(std::size_t entry) const;
+
+  template <class Archive>
+  void visit(Archive& archive) {
+    archive(entries_);
+    archive(chains_);
+    archive(groups_);
+    archive(chains_per_group_);
+    archive(capacity_);
+    archive(segment_length_);
+    archive(draws_);
+    archive(means_);
+  }
+
+ private:
+  void merge_neighbours();
+  std::uint32_t chains_in_group(std::uint32_t group) const;
+  float& at(std::size_t entry, std::uint32_t group, std::size_t segment) {
+    return means_[(entry * groups_ + group) * capacity_ + segment];
+  }
+  float at(std::size_t entry, std::uint32_t group, std::size_t segment) const {
+    return means_[(entry * groups_ + group) * capacity_ + segment];
+  }
+
+  std::size_t entries_ = 0;
+  std::uint32_t chains_ = 0;
+  std::uint32_t groups_ = 0;
+  std::uint32_t chains_per_group_ = 1;
+  std::uint32_t capacity_ = 0;
+  std::uint64_t segment_length_ = 1;
+  std::vector<std::uint64_t> draws_;
+  std::vector<float> means_;
+};
+
+}  // namespace drover

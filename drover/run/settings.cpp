@@ -1,0 +1,199 @@
+#include "drover/run/settings.hpp"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cmath>
+
+#include "drover/core/error.hpp"
+
+namespace drover {
+
+namespace {
+
+constexpr double large = 1e15;
+constexpr std::string_view inference = "marginals map logz sample";
+constexpr std::string_view sampling = "marginals sample";
+constexpr std::string_view nearly_all =
+    "info marginals map logz sample diagnose generate convert methods bench";
+constexpr std::string_view with_model = "marginals map logz sample info";
+
+const std::vector<OptionSpec>& options() {
+  using S = Settings;
+  static const std::vector<OptionSpec> table = {
+      {"evidence", "FILE", "observed variables, as a UAI evidence file", &S::evidence, 0, 0, with_model},
+      {"observe", "NAME=VALUE,...", "observed variables, by name or number", &S::observe, 0, 0, with_model},
+      {"query", "NAME,...", "show only these variables", &S::query, 0, 0, "marginals map"},
+      {"method", "NAME", "the method, or auto; `drover methods` lists them", &S::method, 0, 0, inference},
+      {"seed", "N", "seed of all randomness; same seed, same result", &S::seed, 0, large,
+       "marginals map logz sample generate bench info"},
+      {"threads", "N", "threads to use; 0 means all cores. Results do not depend on it", &S::threads, 0, 4096,
+       "*"},
+      {"chains", "N", "independent chains; 0 lets the method choose", &S::chains, 0, 1 << 20, inference},
+      {"sweeps", "N", "sweeps after burn-in (for ais and annealed-gibbs: in all); 0 lets the method choose",
+       &S::sweeps, 0, large, inference},
+      {"burn-in", "N", "sweeps discarded first; -1 lets the method choose", &S::burn_in, -1, large, sampling},
+      {"thin", "N", "keep every N-th sweep", &S::thin, 1, large, sampling},
+      {"samples", "N", "draws kept in all; 0 lets the method choose", &S::samples, 0, large, "sample"},
+      {"time", "SECONDS", "stop after this time with the result so far; 0 means no limit", &S::time, 0, 1e9,
+       inference},
+      {"target-rhat", "X", "stop when the largest R-hat falls to X; 0 means no such rule", &S::target_rhat, 0,
+       10, sampling},
+      {"target-mcse", "X",
+       "stop when the largest Monte Carlo standard error falls to X; 0 means no such rule", &S::target_mcse,
+       0, 1, sampling},
+      {"scan", "ORDER", "order of updates: fixed or random", &S::scan, 0, 0, inference},
+      {"memory-limit", "GB", "refuse exact inference that needs more; 0 means half of the machine's memory",
+       &S::memory_limit, 0, 1e6, with_model},
+      {"temperatures", "N", "tempering: rungs of the ladder; 0 lets the run choose", &S::temperatures, 0, 64,
+       sampling},
+      {"min-inverse-temperature", "X",
+       "tempering and annealing: the hottest inverse temperature; -1 means automatic",
+       &S::min_inverse_temperature, -1, 1, inference},
+      {"pairs", "", "also estimate the marginals of every pair that shares a factor", &S::pairs, 0, 0,
+       "marginals"},
+      {"check", "", "compare with exact marginals when they can be had", &S::check, 0, 0, "marginals"},
+      {"out", "FILE", "write the result here; the extension picks the format", &S::out, 0, 0,
+       "marginals map logz sample diagnose generate"},
+      {"report", "FILE.html", "write a self-contained HTML report", &S::report, 0, 0,
+       "marginals map logz sample diagnose"},
+      {"checkpoint", "FILE", "save the run here, regularly and at the end", &S::checkpoint, 0, 0, sampling},
+      {"resume", "", "continue from --checkpoint, bit for bit", &S::resume, 0, 0, sampling},
+      {"config", "FILE", "take options from a TOML file or from the settings in an earlier JSON result",
+       &S::config, 0, 0, "marginals map logz sample generate"},
+      {"json", "", "print one JSON object and nothing else", &S::json, 0, 0, nearly_all},
+      {"quiet", "", "no progress and no warnings on stderr", &S::quiet, 0, 0, nearly_all},
+      {"width", "N", "grid, torus, potts: columns", &S::width, 1, 1e9, "generate"},
+      {"height", "N", "grid, torus, potts: rows; 0 means as many as columns", &S::height, 0, 1e9, "generate"},
+      {"periodic", "", "grid, potts: join opposite borders", &S::periodic, 0, 0, "generate"},
+      {"variables", "N", "number of variables (rbm: visible units)", &S::variables, 1, 4e9, "generate"},
+      {"states", "N", "states per variable; 0 means 2, and 3 for potts", &S::states, 0, 65535, "generate"},
+      {"degree", "X", "regular: neighbours per variable; random: on average", &S::degree, 0, 1e9, "generate"},
+      {"arity", "N", "tables: variables per factor", &S::arity, 1, 20, "generate"},
+      {"factors", "N", "tables: number of factors; 0 means as many as variables", &S::factors, 0, 4e9,
+       "generate"},
+      {"hidden", "N", "rbm: hidden units", &S::hidden, 1, 4e9, "generate"},
+      {"coupling", "J",
+       "mean of the couplings (log factor J s s', each pair once); standard normal when none is given",
+       &S::coupling, -1e300, 1e300, "generate"},
+      {"coupling-sd", "X", "normal couplings with this standard deviation", &S::coupling_sd, 0, 1e300,
+       "generate"},
+      {"coupling-range", "X", "uniform couplings, this far from the mean on either side", &S::coupling_range,
+       0, 1e300, "generate"},
+      {"random-signs", "", "couplings J or -J, each with probability one half", &S::random_signs, 0, 0,
+       "generate"},
+      {"field", "H", "mean of the fields (log factor H s)", &S::field, -1e300, 1e300, "generate"},
+      {"field-sd", "X", "normal fields with this standard deviation", &S::field_sd, 0, 1e300, "generate"},
+      {"zero-share", "X", "tables: share of entries that are hard zeros", &S::zero_share, 0, 0.9, "generate"},
+  };
+  return table;
+}
+
+const std::vector<CommandSpec>& commands() {
+  static const std::vector<ArgumentSpec> model = {
+      {"MODEL", "a model file: .uai, .bif, .fg, .coo, each also .gz"}};
+  static const std::vector<CommandSpec> table = {
+      {"info", "sizes, structure, and which methods fit", model, "drover info models/sprinkler.bif"},
+      {"marginals", "the probability of every state of every variable", model,
+       "drover marginals models/sprinkler.bif --observe lawn=wet"},
+      {"map", "a most probable joint state", model, "drover map models/sprinkler.bif --observe lawn=wet"},
+      {"logz", "the logarithm of the partition function", model, "drover logz models/grid-3x3.uai"},
+      {"sample", "draws, to .npz, .csv or .nc", model,
+       "drover sample models/grid-3x3.uai --samples 1000 --out draws.npz"},
+      {"diagnose",
+       "R-hat, effective sample size and autocorrelation of a draws file",
+       {{"DRAWS", "a draws file: .npz, .csv, .nc"}},
+       "drover diagnose draws.npz"},
+      {"generate",
+       "make a model: grid, torus, chain, tree, complete, random, regular, potts, tables, rbm",
+       {{"KIND", "the kind of model"}},
+       "drover generate grid --width 50 --coupling-sd 1 --out grid.uai"},
+      {"convert",
+       "read one model format and write another",
+       {{"FROM", "the file to read"}, {"TO", "the file to write"}},
+       "drover convert models/sprinkler.bif sprinkler.uai"},
+      {"methods", "list every method, its tasks and its source", {}, "drover methods"},
+      {"bench", "measure this machine: updates per nanosecond of the samplers", {}, "drover bench"},
+      {"completion",
+       "print a completion script",
+       {{"SHELL", "bash, zsh or fish"}},
+       "drover completion bash > ~/.local/share/bash-completion/completions/drover"},
+      {"man", "print the manual page (roff)", {}, "drover man | man -l -"},
+  };
+  return table;
+}
+
+bool has_word(std::string_view words, std::string_view word) {
+  std::size_t at = 0;
+  while (at < words.size()) {
+    const std::size_t end = std::min(words.find(' ', at), words.size());
+    if (words.substr(at, end - at) == word) return true;
+    at = end + 1;
+  }
+  return false;
+}
+
+std::string range_text(const OptionSpec& option) {
+  const auto bound = [](double x) {
+    return std::abs(x) < 1e15 ? fmt::format("{:.15g}", x) : fmt::format("{:g}", x);
+  };
+  return bound(option.min) + " to " + bound(option.max);
+}
+
+template <class Number>
+Number parse_number(const OptionSpec& option, std::string_view text, const char* kind) {
+  Number number{};
+  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (problem != std::errc() || end != text.data() + text.size())
+    throw Error(ErrorKind::usage, fmt::format("--{} {}: expected {}", option.name, text, kind));
+  if (!(static_cast<double>(number) >= option.min && static_cast<double>(number) <= option.max))
+    throw Error(ErrorKind::usage,
+                fmt::format("--{} {}: expected {} from {}", option.name, text, kind, range_text(option)));
+  return number;
+}
+
+}  // namespace
+
+std::span<const OptionSpec> option_table() {
+  return options();
+}
+
+std::span<const CommandSpec> command_table() {
+  return commands();
+}
+
+bool takes_option(std::string_view command, const OptionSpec& option) {
+  return has_word(option.commands, command);
+}
+
+const OptionSpec* find_option(std::string_view name) {
+  for (const OptionSpec& option : option_table())
+    if (option.name == name) return &option;
+  return nullptr;
+}
+
+void set_option(Settings& settings, const OptionSpec& option, std::string_view text) {
+  if (const auto* flag = std::get_if<bool Settings::*>(&option.field)) {
+    if (text != "true" && text != "false")
+      throw Error(ErrorKind::usage, fmt::format("--{} {}: expected true or false", option.name, text));
+    settings.** flag = text == "true";
+  } else if (const auto* whole = std::get_if<std::int64_t Settings::*>(&option.field)) {
+    settings.** whole = parse_number<std::int64_t>(option, text, "a whole number");
+  } else if (const auto* real = std::get_if<double Settings::*>(&option.field)) {
+    settings.** real = parse_number<double>(option, text, "a number");
+  } else {
+    settings.*std::get<std::string Settings::*>(option.field) = std::string(text);
+  }
+}
+
+std::string option_text(const Settings& settings, const OptionSpec& option) {
+  if (const auto* flag = std::get_if<bool Settings::*>(&option.field))
+    return settings.**flag ? "true" : "false";
+  if (const auto* whole = std::get_if<std::int64_t Settings::*>(&option.field))
+    return std::to_string(settings.**whole);
+  if (const auto* real = std::get_if<double Settings::*>(&option.field))
+    return fmt::format("{}", settings.**real);
+  return settings.*std::get<std::string Settings::*>(option.field);
+}
+
+}  // namespace drover

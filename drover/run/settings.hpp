@@ -1,0 +1,108 @@
+// Every option a run can have: one plain struct, and one table that says each option's name, bounds, default
+// and meaning. The table feeds the command line, --help, the man page, shell completion, --config files, the
+// settings kept in every JSON result, and the pages in docs/.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace drover {
+
+struct Settings {
+  // What is asked
+  std::string evidence;  ///< a UAI evidence file
+  std::string observe;   ///< NAME=VALUE,...
+  std::string query;     ///< NAME,...
+  std::string method = "auto";
+  // How much work
+  std::int64_t seed = 1;
+  std::int64_t threads = 0;   ///< 0: all cores
+  std::int64_t chains = 0;    ///< 0: chosen by the method
+  std::int64_t sweeps = 0;    ///< 0: chosen by the method
+  std::int64_t burn_in = -1;  ///< -1: chosen by the method
+  std::int64_t thin = 1;
+  std::int64_t samples = 0;  ///< 0: chosen by the method
+  double time = 0;           ///< seconds; 0: no limit
+  double target_rhat = 0;
+  double target_mcse = 0;
+  std::string scan = "fixed";  ///< fixed or random
+  double memory_limit = 0;     ///< gigabytes; 0: half of the machine's memory
+  std::int64_t temperatures = 0;
+  double min_inverse_temperature = -1;
+  bool pairs = false;
+  bool check = false;
+  // Where it goes
+  std::string out;
+  std::string report;
+  std::string checkpoint;
+  bool resume = false;
+  std::string config;
+  bool json = false;
+  bool quiet = false;
+  // generate
+  std::int64_t width = 10;
+  std::int64_t height = 0;
+  bool periodic = false;
+  std::int64_t variables = 100;
+  std::int64_t states = 0;
+  double degree = 3;
+  std::int64_t arity = 3;
+  std::int64_t factors = 0;
+  std::int64_t hidden = 8;
+  double coupling = 0;
+  double coupling_sd = 0;
+  double coupling_range = 0;
+  bool random_signs = false;
+  double field = 0;
+  double field_sd = 0;
+  double zero_share = 0;
+};
+
+using SettingField =
+    std::variant<bool Settings::*, std::int64_t Settings::*, double Settings::*, std::string Settings::*>;
+
+struct OptionSpec {
+  std::string_view name;        ///< without the leading dashes
+  std::string_view value_name;  ///< what stands for the value in --help; empty for a flag
+  std::string_view help;
+  SettingField field;
+  double min;  ///< bounds of numbers, both included
+  double max;
+  std::string_view commands;  ///< space-separated names of the commands that take it
+};
+
+/// The table itself.
+std::span<const OptionSpec> option_table();
+
+/// A positional argument of a command.
+struct ArgumentSpec {
+  std::string_view name;
+  std::string_view help;
+};
+
+struct CommandSpec {
+  std::string_view name;
+  std::string_view summary;
+  std::vector<ArgumentSpec> arguments;
+  std::string_view example;
+};
+
+std::span<const CommandSpec> command_table();
+
+bool takes_option(std::string_view command, const OptionSpec& option);
+
+/// Sets one option from text (a config file or the command line); raises usage naming option, value and
+/// range.
+void set_option(Settings& settings, const OptionSpec& option, std::string_view text);
+
+/// The option's value as text; for help, JSON and config files.
+std::string option_text(const Settings& settings, const OptionSpec& option);
+
+/// The option with this name, or nullptr.
+const OptionSpec* find_option(std::string_view name);
+
+}  // namespace drover

@@ -1,0 +1,158 @@
+// The chain loop: right marginals with honest errors, the same bits whatever the interruptions, batching and
+// threads.
+#include "drover/run/chain_run.hpp"
+
+#include <gtest/gtest.h>
+#include <tbb/global_control.h>
+
+#include <cmath>
+
+#include "drover/infer/enumerate.hpp"
+#include "tests/support/random_models.hpp"
+#include "tests/support/reference_kernel.hpp"
+
+namespace drover {
+namespace {
+
+using testing::ReferenceKernel;
+
+Graph small_graph(std::uint64_t seed) {
+  testing::RandomModelOptions options;
+  options.max_states = 3;
+  options.scale = 0.7;
+  return compile(testing::random_model(seed, options));
+}
+
+ChainOptions small_options() {
+  ChainOptions options;
+  options.chains = 20;
+  options.burn_in = 50;
+  options.sweeps = 400;
+  return options;
+}
+
+template <class Run>
+std::string bytes_of(Run& run) {
+  SaveArchive archive;
+  run.visit(archive);
+  return archive.bytes();
+}
+
+// Over 40 models: the share of entries within two standard errors is that of a normal error, about 95 %. With
+// about 500 entries, of which perhaps a third are independent, 88 % is more than three standard deviations
+// below it.
+TEST(ChainRun, ErrorsAreCalibrated) {
+  int within = 0, entries = 0;
+  for (std::uint64_t seed = 0; seed < 40; ++seed) {
+    const Graph graph = small_graph(seed);
+    const Enumeration exact = enumerate(graph);
+    const ReferenceKernel kernel(graph, 8);
+    ChainRun run(kernel, small_options());
+    run.run(Monitor{});
+    run.finish();
+    std::size_t entry = 0;
+    std::vector<double> scratch;
+    for (std::size_t v = 0; v < graph.size(); ++v)
+      for (std::uint32_t k = graph.cardinalities[v] == 2 ? 1 : 0; k < graph.cardinalities[v]; ++k, ++entry) {
+        const double error = std::abs(run.store().mean(entry) - exact.marginals[v][k]);
+        const EntryDiagnostics diagnostics = diagnose_entry(run.store(), entry, scratch);
+        ASSERT_LT(error, 6 * diagnostics.mcse) << "seed " << seed << " variable " << v;
+        within += error < 2 * diagnostics.mcse ? 1 : 0;
+        ++entries;
+      }
+  }
+  EXPECT_GT(within, 0.88 * entries);
+}
+
+TEST(ChainRun, ResumesBitForBit) {
+  const Graph graph = small_graph(3);
+  const ReferenceKernel kernel(graph, 8);
+  ChainRun whole(kernel, small_options());
+  whole.run(Monitor{});
+
+  ChainOptions shorter = small_options();
+  shorter.sweeps = 170;
+  ChainRun first(kernel, shorter);
+  first.run(Monitor{});
+  LoadArchive archive(bytes_of(first));
+  ChainRun second(kernel, small_options());
+  second.visit(archive);
+  EXPECT_TRUE(archive.at_end());
+  second.run(Monitor{});
+  EXPECT_EQ(bytes_of(second), bytes_of(whole));
+}
+
+TEST(ChainRun, DoesNotDependOnInterruptions) {
+  const Graph graph = small_graph(4);
+  const ReferenceKernel kernel(graph, 8);
+  ChainRun whole(kernel, small_options());
+  whole.run(Monitor{});
+  ChainRun sliced(kernel, small_options());
+  int calls = 0;
+  Monitor impatient;
+  impatient.should_stop = [&] { return ++calls % 3 == 0; };
+  while (!sliced.finished()) sliced.run(impatient);
+  EXPECT_EQ(bytes_of(sliced), bytes_of(whole));
+}
+
+TEST(ChainRun, DoesNotDependOnThreads) {
+  const Graph graph = small_graph(5);
+  const ReferenceKernel kernel(graph, 4);
+  std::string bytes[2];
+  for (int t = 0; t < 2; ++t) {
+    tbb::global_control threads(tbb::global_control::max_allowed_parallelism, t == 0 ? 1 : 4);
+    ChainRun run(kernel, small_options());
+    run.run(Monitor{});
+    run.finish();
+    bytes[t] = bytes_of(run);
+  }
+  EXPECT_EQ(bytes[0], bytes[1]);
+}
+
+TEST(ChainRun, DeliversEveryKeptDrawInOrder) {
+  const Graph graph = small_graph(6);
+  const ReferenceKernel kernel(graph, 8);
+  ChainOptions options = small_options();
+  options.thin = 7;
+  options.sweeps = 100;
+  ChainRun run(kernel, options);
+  std::uint64_t delivered = 0;
+  run.run(Monitor{}, [&](std::uint32_t chain, std::span<const Value> x, double score) {
+    EXPECT_EQ(chain, delivered % options.chains);
+    EXPECT_NEAR(score, log_score(graph, x), 1e-4);
+    ++delivered;
+  });
+  EXPECT_EQ(delivered, 14 * options.chains);
+  run.finish();
+  EXPECT_EQ(run.store().draws(), 14U);
+}
+
+TEST(ChainRun, StopsAtTargets) {
+  const Graph graph = small_graph(7);
+  const ReferenceKernel kernel(graph, 8);
+  ChainOptions options = small_options();
+  options.sweeps = ChainOptions::unlimited;
+  options.target_mcse = 0.01;
+  ChainRun run(kernel, options);
+  run.run(Monitor{});
+  run.finish();
+  EXPECT_TRUE(run.reached_target());
+  EXPECT_LE(worst_entry(run.store()).mcse_max, 0.01);
+  EXPECT_LT(run.sweeps_done(), 20'000U);
+}
+
+TEST(ChainRun, DamagedCheckpointIsRefused) {
+  const Graph graph = small_graph(8);
+  const ReferenceKernel kernel(graph, 8);
+  ChainRun run(kernel, small_options());
+  run.run(Monitor{});
+  const std::string bytes = bytes_of(run);
+  for (std::size_t size : {std::size_t{0}, std::size_t{5}, bytes.size() / 2, bytes.size() - 1}) {
+    LoadArchive archive(bytes.substr(0, size));
+    ChainRun other(kernel, small_options());
+    EXPECT_THROW(other.visit(archive), Error) << size;
+  }
+}
+
+}  // namespace
+}  // namespace drover
