@@ -27,9 +27,11 @@ class ComponentSearch {
       : graph_(graph), options_(options), limits_(limits), first_work_(limits.work) {
     limits_.log2_max_clique = options.log2_limit;
     limits_.total_entries = std::numeric_limits<double>::infinity();
-    // However much earlier components have used, each may evaluate a sweep of moderate width.
-    limits_.work_budget =
-        std::max(options.work_budget, limits.work + 100 * (graph.size() + graph.list.size()));
+    // A step on a large component misses the cache and takes several times as long. However much earlier
+    // components have used, each may evaluate a sweep of moderate width.
+    const std::uint64_t share =
+        graph.size() > large_component ? options.work_budget / 4 : options.work_budget;
+    limits_.work_budget = std::max(share, limits.work + 100 * (graph.size() + graph.list.size()));
   }
 
   Found run() {

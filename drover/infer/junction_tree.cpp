@@ -25,9 +25,16 @@ OrderOptions order_options(const ExactOptions& options) {
   return result;
 }
 
-// Messages upward, the same again for the way down or for maxima, and the bookkeeping of every cluster.
+// Messages upward, the same again for the way down or for maxima, the unions of projections.hpp in two
+// clusters at a time (an eighth of the largest each), and the bookkeeping of every cluster.
 double predict_bytes(const ClusterTree& tree) {
-  return 2 * sizeof(double) * tree.message_entries() +
+  double largest = 0;
+  for (std::size_t c = 0; c < tree.size(); ++c) {
+    double entries = 1;
+    for (std::uint32_t v : tree.scope(c)) entries *= tree.cardinalities[v];
+    largest = std::max(largest, entries);
+  }
+  return sizeof(double) * (2 * tree.message_entries() + 2 * largest / 8) +
          static_cast<double>(sizeof(std::uint32_t) * tree.scopes.size() + 256 * tree.size());
 }
 
