@@ -141,6 +141,9 @@ HWY_INLINE std::uint64_t draw_from_fields(const View& view, const std::uint64_t*
   return draw_word(fields, random);
 }
 
+// How many variables ahead of its use memory is asked for.
+inline constexpr std::size_t words_ahead = 12, rows_ahead = 24;
+
 HWY_INLINE void prefetch_row(const View& view, std::size_t i) {
   hwy::Prefetch(view.neighbours + std::size_t{4} * view.group_begin[i]);
   hwy::Prefetch(view.weights + std::size_t{4} * view.group_begin[i]);
@@ -159,7 +162,6 @@ HWY_INLINE void sweep_all(const View& view, std::uint64_t* HWY_RESTRICT words,
                           const float* HWY_RESTRICT inverse_temperatures,
                           const std::uint32_t* HWY_RESTRICT order, const LaneWords& lane_words,
                           float* HWY_RESTRICT sums) {
-  constexpr std::size_t words_ahead = 12, rows_ahead = 24;
   for (std::size_t place = 0; place < view.size; ++place) {
     const std::size_t i = order ? order[place] : place;
     if (view.prefetch && place + rows_ahead < view.size) {
@@ -204,6 +206,7 @@ void add_scores(const View& view, const std::uint64_t* HWY_RESTRICT words, doubl
     FloatVector totals[vector_count];
     for (std::size_t k = 0; k < vector_count; ++k) totals[k] = hn::Zero(d);
     for (std::size_t i = begin; i < std::min(begin + block, view.size); ++i) {
+      if (view.prefetch && i + words_ahead < view.size) prefetch_words(view, words, i + words_ahead);
       FloatVector fields[vector_count];
       for (std::size_t k = 0; k < vector_count; ++k) fields[k] = hn::Zero(d);
       for (std::size_t g = view.group_begin[i]; g < view.group_begin[i + 1]; ++g)
