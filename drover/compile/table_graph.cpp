@@ -190,26 +190,6 @@ std::vector<std::size_t> conditional_offsets(const Graph& graph) {
   return offsets;
 }
 
-std::vector<std::uint32_t> greedy_colours(const Graph& graph) {
-  constexpr std::uint32_t none = ~std::uint32_t{0};
-  const Adjacency neighbours = adjacency(graph);
-  std::vector<VariableId> order = natural_order(graph);
-  std::stable_sort(order.begin(), order.end(), [&](VariableId a, VariableId b) {
-    return neighbours.of(a).size() > neighbours.of(b).size();
-  });
-  std::vector<std::uint32_t> colours(graph.size(), none);
-  std::vector<VariableId> taken_by;  // the last variable that found the colour among its neighbours
-  for (VariableId v : order) {
-    for (VariableId u : neighbours.of(v))
-      if (colours[u] != none) taken_by[colours[u]] = v;
-    std::uint32_t colour = 0;
-    while (colour < taken_by.size() && taken_by[colour] == v) ++colour;
-    if (colour == taken_by.size()) taken_by.push_back(no_variable);
-    colours[v] = colour;
-  }
-  return colours;
-}
-
 bool has_table_zeros(const Graph& graph) {
   return std::any_of(graph.tables.log_values.begin(), graph.tables.log_values.end(),
                      [](double value) { return value == log_zero; });

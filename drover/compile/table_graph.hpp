@@ -88,10 +88,6 @@ std::vector<VariableId> natural_order(const Graph& graph);
 /// binary variable, one per value for any other; size + 1 offsets.
 std::vector<std::size_t> conditional_offsets(const Graph& graph);
 
-/// Colours such that no two variables of a factor share one: the smallest free colour, in order of falling
-/// degree (Welsh and Powell 1967).
-std::vector<std::uint32_t> greedy_colours(const Graph& graph);
-
 /// Whether some table has a hard zero (zeros of unaries alone do not count).
 bool has_table_zeros(const Graph& graph);
 

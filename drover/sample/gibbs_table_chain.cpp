@@ -8,6 +8,7 @@
 #include <cmath>
 #include <tuple>
 
+#include "drover/compile/colouring.hpp"
 #include "drover/core/random.hpp"
 
 #undef HWY_TARGET_INCLUDE
@@ -351,7 +352,8 @@ ChainLayout make_layout(const Graph& graph, Scan scan) {
     layout.tables = make_table_graph(graph, OwnAxis::fastest, layout.order);
     layout.colour_groups.assign(1, 0);
   } else {
-    const std::vector<std::uint32_t> colours = greedy_colours(graph);
+    const Adjacency neighbours = adjacency(graph);
+    const std::vector<std::uint32_t> colours = colour_variables(neighbours.offsets, neighbours.list).colour;
     layout.order = group_order(graph, colours);
     layout.tables = make_table_graph(graph, OwnAxis::fastest, layout.order);
     make_groups(graph, colours, layout);
