@@ -28,7 +28,7 @@ const std::vector<OptionSpec>& options() {
       {"seed", "N", "seed of all randomness; same seed, same result", &S::seed, 0, large,
        "marginals map logz sample generate bench info"},
       {"threads", "N", "threads to use; 0 means all cores. Results do not depend on it", &S::threads, 0, 4096,
-       "*"},
+       nearly_all},
       {"chains", "N", "independent chains; 0 lets the method choose", &S::chains, 0, 1 << 20, inference},
       {"sweeps", "N", "sweeps after burn-in (for ais and annealed-gibbs: in all); 0 lets the method choose",
        &S::sweeps, 0, large, inference},
