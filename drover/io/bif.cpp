@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <limits>
 #include <string>
@@ -60,7 +61,8 @@ class Lexer {
     advance();
   }
   std::string take_word(const char* what) {
-    if (!is_word()) fail_expected(what);
+    const auto is_control = [](char c) { return static_cast<unsigned char>(c) < ' '; };
+    if (!is_word() || std::any_of(text_.begin(), text_.end(), is_control)) fail_expected(what);
     std::string word = text_;
     advance();
     return word;
@@ -71,7 +73,7 @@ class Lexer {
 
   [[noreturn]] void fail_expected(const std::string& what) const {
     if (kind_ == Kind::end) source_.fail(fmt::format("expected {}, found the end of the file", what));
-    source_.fail(fmt::format("expected {}, found \"{:.40}\"", what, text_));
+    source_.fail(fmt::format("expected {}, found \"{}\"", what, printable(text_)));
   }
 
  private:
@@ -184,11 +186,12 @@ class BifReader {
 
   void read_states(std::vector<std::string>& states) {
     lexer_.expect('[');
-    const std::string claimed = lexer_.text();
-    if (!lexer_.is_word() || claimed.size() > 5 ||
-        claimed.find_first_not_of("0123456789") != std::string::npos)
+    const std::string& claimed = lexer_.text();
+    std::size_t count = 0;
+    const char* end = claimed.data() + claimed.size();
+    const auto [stop, error] = std::from_chars(claimed.data(), end, count);
+    if (!lexer_.is_word() || stop != end || error != std::errc())
       lexer_.fail_expected("the number of states");
-    const auto count = static_cast<std::size_t>(std::stoul(claimed));
     if (count == 0 || count > max_cardinality)
       lexer_.fail_expected(fmt::format("1 to {} states", max_cardinality));
     lexer_.advance();

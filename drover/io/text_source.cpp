@@ -17,17 +17,12 @@
 
 namespace drover {
 
-namespace {
-
-// A token as it may stand in a one-line message.
-std::string printable(std::string_view token) {
-  std::string text;
-  for (char c : token.substr(0, 40)) text += c < ' ' || c > '~' ? '?' : c;
-  if (token.size() > 40) text += "...";
-  return text;
+std::string printable(std::string_view text) {
+  std::string result;
+  for (char c : text.substr(0, 40)) result += c < ' ' || c > '~' ? '?' : c;
+  if (text.size() > 40) result += "...";
+  return result;
 }
-
-}  // namespace
 
 // Where bytes come from: a file (plain or gzip; zlib tells them apart by the first bytes) or memory.
 struct TextSource::Input {

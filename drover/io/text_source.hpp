@@ -151,6 +151,9 @@ class TextSource {
   std::uint64_t size_hint_ = 0;
 };
 
+/// Text from a file as it may stand in a message: one line, not too long.
+std::string printable(std::string_view text);
+
 /// The natural logarithm of a number >= 0 written as text; false when it is not one. Numbers beyond the range
 /// of double (1e-400) are read in extended precision, so that they do not turn into hard zeros.
 bool parse_log(std::string_view text, double& logarithm);

@@ -198,7 +198,9 @@ TEST(Bif, Refuses) {
   refused("variable a { type discrete [ 2 ] { y, n, m }; }", "text:1:42: ", "2 states");
   refused("variable a { type discrete [ 2 ] { y, y }; }", "text:1:41: ", "distinct");
   refused("variable a { type discrete [ 0 ] { }; }", "text:1:30: ", "1 to 65535");
-  refused("variable a { type discrete [ 99999999999 ] { }; }", "text:1:30: ", "the number of states");
+  refused("variable a { type discrete [ 99999999999 ] { }; }", "text:1:30: ", "1 to 65535");
+  refused("variable a { type discrete [ \"\" ] { }; }", "text:1:30: ", "the number of states");
+  refused("variable \"a\nb\" { }", "text:1:10: ", "found \"a?b\"");
   refused("variable a { }", "text:1:14: ", "type discrete");
   refused(ab + "variable a { type discrete [ 2 ] { y, n }; }\n", "text:3:10: ", "a new name");
   refused(ab + a, "text:2: ", "a probability block for variable b");
