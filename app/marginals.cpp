@@ -5,13 +5,9 @@
 #include <cmath>
 
 #include "app/commands.hpp"
-#include "app/load.hpp"
-#include "app/output.hpp"
 #include "app/page.hpp"
-#include "app/progress.hpp"
-#include "drover/io/atomic_file.hpp"
+#include "app/task_run.hpp"
 #include "drover/io/result_files.hpp"
-#include "drover/methods/method.hpp"
 
 namespace drover::app {
 
@@ -122,47 +118,30 @@ JsonObject result_object(const Invocation& invocation, const Loaded& loaded, con
 }  // namespace
 
 int run_marginals(const Invocation& invocation) {
-  const Settings& settings = invocation.settings;
-  check_outputs(settings, {".MAR", ".mar", ".json"});
-  const Loaded loaded = load(invocation);
-  const Problem problem(loaded.graph, settings);
-  const Choice choice = choose_method(problem, Task::marginals);
-  ProgressBar bar(settings);
-  MarginalsResult result = choice.method->marginals(problem, bar.monitor());
-  bar.clear();
-  const double seconds = bar.seconds();
-  if (bar.was_interrupted()) result.warnings.emplace_back("interrupted: this is the result so far");
-
+  check_outputs(invocation.settings, {".MAR", ".mar", ".json"});
+  const auto run = run_task(invocation, Task::marginals,
+                            [](const Method& method, const Problem& problem, const Monitor& monitor,
+                               const Loaded&) { return method.marginals(problem, monitor); });
+  const Loaded& loaded = run.loaded;
+  const MarginalsResult& result = run.result;
   const Shown shown = spread_to_model(loaded, result);
-  const JsonObject object = result_object(invocation, loaded, choice, result, shown, seconds);
-  if (!settings.out.empty()) {
-    if (ends_with(settings.out, ".json"))
-      write_file(settings.out, object.text());
-    else
-      write_mar(shown.marginals, settings.out);
-  }
-  if (!settings.report.empty())
-    write_file(settings.report, marginals_page(invocation, loaded, choice, result, seconds, object.text()));
-  print_warnings(settings, result.warnings);
-  if (settings.json) {
-    print_json(object);
-    return 0;
-  }
+  const JsonObject object = result_object(invocation, loaded, run.choice, result, shown, run.seconds);
+  const bool wants_text = deliver(
+      invocation, result, object, [&](const std::string& path) { write_mar(shown.marginals, path); },
+      [&](const std::string& json) {
+        return marginals_page(invocation, loaded, run.choice, result, run.seconds, json);
+      });
+  if (!wants_text) return 0;
   print_table(loaded, result, shown);
-  std::string summary = fmt::format("\nmethod {}", choice.method->name);
-  if (!choice.because.empty()) summary += " (" + choice.because + ")";
+  std::string summary = "\nmethod " + run.method_text();
   if (!result.exact)
     summary += fmt::format(
         "\n{} chains, {} sweeps after {} of burn-in; largest R-hat {:.4f}, smallest ESS {:.0f}, largest MCSE "
         "{:.2g}",
         result.chains, result.sweeps, result.burn_in, result.diagnostics.rhat_max, result.diagnostics.ess_min,
         result.diagnostics.mcse_max);
-  summary += fmt::format("\n{}, {:.3f} s\n",
-                         result.exact       ? "exact"
-                         : result.converged ? "converged"
-                                            : "NOT converged",
-                         seconds);
-  print_text(summary);
+  const char* verdict = result.exact ? "exact" : result.converged ? "converged" : "NOT converged";
+  print_text(summary + fmt::format("\n{}, {:.3f} s\n", verdict, run.seconds));
   return 0;
 }
 

@@ -5,14 +5,10 @@
 #include <memory>
 
 #include "app/commands.hpp"
-#include "app/load.hpp"
-#include "app/output.hpp"
 #include "app/page.hpp"
-#include "app/progress.hpp"
+#include "app/task_run.hpp"
 #include "drover/core/error.hpp"
-#include "drover/io/atomic_file.hpp"
 #include "drover/io/draws.hpp"
-#include "drover/methods/method.hpp"
 
 namespace drover::app {
 
@@ -62,22 +58,21 @@ int run_sample(const Invocation& invocation) {
   if (settings.out.empty())
     throw Error(ErrorKind::usage, "drover sample needs --out FILE (.npz, .csv, .csv.gz or .nc)");
   check_outputs(settings, {".npz", ".csv", ".csv.gz", ".nc"});
-  const Loaded loaded = load(invocation);
-  const Problem problem(loaded.graph, settings);
-  const Choice choice = choose_method(problem, Task::sample);
-  ProgressBar bar(settings);
-  FileConsumer consumer(invocation, loaded);
-  SampleResult result = choice.method->sample(problem, bar.monitor(), consumer);
-  consumer.finish();
-  bar.clear();
-  const double seconds = bar.seconds();
-  if (bar.was_interrupted()) result.warnings.emplace_back("interrupted: these are the draws so far");
+  const auto run = run_task(
+      invocation, Task::sample,
+      [&](const Method& method, const Problem& problem, const Monitor& monitor, const Loaded& loaded) {
+        FileConsumer consumer(invocation, loaded);
+        SampleResult result = method.sample(problem, monitor, consumer);
+        consumer.finish();
+        return result;
+      });
+  const SampleResult& result = run.result;
 
-  JsonObject object = json_envelope(invocation, result.warnings, choice.because);
-  object.add("method", std::string(choice.method->name));
+  JsonObject object = json_envelope(invocation, result.warnings, run.choice.because);
+  object.add("method", std::string(run.choice.method->name));
   object.add("draws", result.draws);
   object.add("chains", result.chains);
-  object.add("variables", loaded.model.variable_count());
+  object.add("variables", run.loaded.model.variable_count());
   object.add("independent", result.independent);
   object.add("diagnostics", to_json(result.diagnostics));
   object.add("sweeps", result.sweeps);
@@ -85,18 +80,16 @@ int run_sample(const Invocation& invocation) {
   object.add("updates", result.updates);
   object.add("out", settings.out);
   if (!result.details.is_null()) object.add("details", result.details);
-  object.add("seconds", seconds);
-  if (!settings.report.empty())
-    write_file(settings.report, sample_page(invocation, loaded, choice, result, seconds, object.text()));
-  print_warnings(settings, result.warnings);
-  if (settings.json) {
-    print_json(object);
-    return 0;
-  }
-  print_text(fmt::format("{} draws of {} variables from {} chain{} in {}\nmethod {}{}, {:.3f} s\n",
-                         result.draws, loaded.model.variable_count(), result.chains,
-                         result.chains == 1 ? "" : "s", settings.out, choice.method->name,
-                         choice.because.empty() ? "" : " (" + choice.because + ")", seconds));
+  object.add("seconds", run.seconds);
+  const bool wants_text = deliver(
+      invocation, result, object, [](const std::string&) {},  // the draws are there already
+      [&](const std::string& json) {
+        return sample_page(invocation, run.loaded, run.choice, result, run.seconds, json);
+      });
+  if (!wants_text) return 0;
+  print_text(fmt::format("{} draws of {} variables from {} chain{} in {}\nmethod {}, {:.3f} s\n",
+                         result.draws, run.loaded.model.variable_count(), result.chains,
+                         result.chains == 1 ? "" : "s", settings.out, run.method_text(), run.seconds));
   if (result.independent)
     print_text("the draws are exact and independent\n");
   else
