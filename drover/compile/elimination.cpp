@@ -31,7 +31,7 @@ class ComponentSearch {
     // components have used, each may evaluate a sweep of moderate width.
     const std::uint64_t share =
         graph.size() > large_component ? options.work_budget / 4 : options.work_budget;
-    limits_.work_budget = std::max(share, limits.work + 100 * (graph.size() + graph.list.size()));
+    limits_.work_budget = std::max(share, limits.work + 20 * (graph.size() + graph.list.size()));
   }
 
   Found run() {
