@@ -30,8 +30,9 @@ int run_info(const Invocation& invocation) {
                          {"fits", reason.empty()},
                          {"why_not", reason}});
     }
+  print_warnings(invocation.settings, loaded.model.warnings);
   if (invocation.settings.json) {
-    JsonObject object = json_envelope(invocation, {});
+    JsonObject object = json_envelope(invocation, loaded.model.warnings);
     object.add("variables", loaded.model.variable_count());
     object.add("free_variables", graph.size());
     object.add("factors", loaded.model.factor_count());
@@ -42,7 +43,7 @@ int run_info(const Invocation& invocation) {
     object.add("spin_pairs", graph.spin_pairs.size());
     object.add("potts_pairs", graph.potts_pairs.size());
     object.add("tables", graph.tables.size());
-    object.add("treewidth_bound", plan.order.width);
+    object.add("treewidth_bound", plan.order.treewidth_bound);
     object.add("log2_max_clique", plan.order.log2_max_clique);
     object.add("exact_bytes", plan.predicted_bytes);
     object.add("colours", colours);

@@ -34,6 +34,7 @@ auto run_task(const Invocation& invocation, Task task, Call call) {
   ProgressBar bar(invocation.settings);
   auto result = call(*choice.method, problem, bar.monitor(), loaded);
   bar.clear();
+  result.warnings.insert(result.warnings.begin(), loaded.model.warnings.begin(), loaded.model.warnings.end());
   if (bar.was_interrupted()) result.warnings.emplace_back("interrupted: this is the result so far");
   return TaskRun<decltype(result)>{std::move(loaded), choice, std::move(result), bar.seconds()};
 }

@@ -141,7 +141,7 @@ class JunctionTree::Engine {
     return result;
   }
 
-  MapResult map() {
+  BestState map() {
     const Table messages = std::make_unique_for_overwrite<double[]>(message_offsets_.back());
     std::vector<double> shifts(tree_.size());
     pass_up(Reduce::maximum, messages.get(), shifts);
@@ -154,7 +154,7 @@ class JunctionTree::Engine {
           std::max_element(weights.begin(), weights.begin() + static_cast<std::ptrdiff_t>(states));
       conditionals.assign(c, static_cast<std::size_t>(best - weights.begin()), x.data());
     }
-    MapResult result;
+    BestState result;
     result.assignment.resize(graph_.size());
     for (std::size_t p = 0; p < x.size(); ++p) result.assignment[tree_.variable_at[p]] = x[p];
     result.log_score = log_score(graph_, result.assignment);
@@ -333,7 +333,7 @@ std::vector<std::vector<double>> JunctionTree::pair_marginals(
     std::span<const std::pair<VariableId, VariableId>> pairs) {
   return engine_->pair_marginals(pairs);
 }
-MapResult JunctionTree::map() {
+BestState JunctionTree::map() {
   return engine_->map();
 }
 void JunctionTree::sample(std::uint64_t seed, std::uint64_t first_draw, std::size_t count,

@@ -52,7 +52,7 @@ struct ExactPlan {
 
 ExactPlan plan_exact(const Graph& graph, const ExactOptions& options = {});
 
-struct MapResult {
+struct BestState {
   std::vector<Value> assignment;  ///< of the free variables
   double log_score = 0;
 };
@@ -75,7 +75,7 @@ class JunctionTree {
   /// p(x_i, x_j), row-major with x_i the row, for pairs that share a factor (or at least a cluster; else
   /// misfit).
   std::vector<std::vector<double>> pair_marginals(std::span<const std::pair<VariableId, VariableId>> pairs);
-  MapResult map();
+  BestState map();
   /// Draws first_draw .. first_draw + count - 1; out has count rows of size() values. Draw d depends on the
   /// seed and d only.
   void sample(std::uint64_t seed, std::uint64_t first_draw, std::size_t count, std::span<Value> out);

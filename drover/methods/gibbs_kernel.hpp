@@ -22,8 +22,7 @@ auto with_lane_kernel(const Problem& problem, std::uint32_t chains, Use use) {
   const Scan scan = scan_order(problem.settings());
   if (problem.graph().is_spin()) {
     const SpinGraph spins = spin_graph(problem.graph());
-    return use(GibbsSpinLanes(
-        spins, scan == Scan::random ? GibbsSpinLanes::Scan::random : GibbsSpinLanes::Scan::fixed));
+    return use(GibbsSpinLanes(spins, scan));
   }
   GibbsTableLanes::Options options;
   options.scan = scan;

@@ -25,13 +25,12 @@
 
 #include "drover/compile/spin_graph.hpp"
 #include "drover/sample/kernel.hpp"
+#include "drover/sample/scan.hpp"
 
 namespace drover {
 
 class GibbsSpinLanes {
  public:
-  enum class Scan { fixed, random };
-
   struct State {
     std::uint64_t seed = 0;
     std::uint32_t first_chain = 0;

@@ -6,13 +6,9 @@
 #include <vector>
 
 #include "drover/compile/graph.hpp"
+#include "drover/sample/scan.hpp"
 
 namespace drover {
-
-enum class Scan {
-  fixed,   ///< every variable once, always in the same order
-  random,  ///< every variable once, in a fresh random order each sweep (the same for all chains)
-};
 
 /// Raises misfit when a table has hard zeros and `starts` is empty, or when one of the states does not fit
 /// the graph or has probability zero.

@@ -28,7 +28,7 @@ TEST(GibbsSpinLanes, LeavesTheDistribution) {
 TEST(GibbsSpinLanes, LeavesTheDistributionInRandomOrder) {
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
     const Graph graph = random_spin_graph(seed);
-    testing::expect_leaves_distribution(GibbsSpinLanes(spin_graph(graph), GibbsSpinLanes::Scan::random),
+    testing::expect_leaves_distribution(GibbsSpinLanes(spin_graph(graph), Scan::random),
                                         graph, seed);
   }
 }
@@ -161,7 +161,7 @@ TEST(GibbsSpinLanes, SmallProbabilitiesAreRight) {
 
 TEST(GibbsSpinLanes, RunsAgainFromACopy) {
   const Graph graph = compile(testing::random_grid(9, 7, true, 1));
-  for (auto scan : {GibbsSpinLanes::Scan::fixed, GibbsSpinLanes::Scan::random}) {
+  for (auto scan : {Scan::fixed, Scan::random}) {
     const GibbsSpinLanes kernel(spin_graph(graph), scan);
     auto state = kernel.start(5, 64);
     for (std::uint64_t sweep = 0; sweep < 5; ++sweep) kernel.sweep(state, sweep);
