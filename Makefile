@@ -20,26 +20,26 @@ setup-bench: setup-test
 	@tools/setup bench
 
 build: setup ## build build/bin/drover and the library
-	@tools/configure release
-	@cmake --build build -j$(JOBS)
+	@cmake --preset release > /dev/null
+	@cmake --build build -j$(JOBS) --target drover_command
 
 run: build ## the main job on an embedded example: marginals as a table and an HTML report
 	@$(DROVER) marginals $(EXAMPLE) --observe lawn=wet --report build/report.html
 	@echo "The report is at $(CURDIR)/build/report.html"
 
 test: setup-test ## build, then run every test and a short fuzzing of each reader
-	@tools/configure release
+	@cmake --preset release > /dev/null
 	@cmake --build build -j$(JOBS)
 	@ctest --preset release -j$(JOBS)
 	@$(MAKE) --no-print-directory fuzz
 
 fuzz: setup-test ## fuzz every reader for FUZZ_SECONDS each (default 10)
-	@tools/configure fuzz
+	@cmake --preset fuzz > /dev/null
 	@cmake --build build-fuzz -j$(JOBS)
 	@tools/fuzz $${FUZZ_SECONDS:-10}
 
 bench: setup-bench ## run the benchmarks and keep their figures in build/bench
-	@tools/configure release
+	@cmake --preset release > /dev/null
 	@cmake --build build -j$(JOBS)
 	@tools/bench
 
@@ -53,7 +53,7 @@ format: ## format every source
 	@git ls-files '*.cpp' '*.hpp' | xargs clang-format -i
 
 tidy: setup-test ## run clang-tidy over the library and the command
-	@tools/configure release
+	@cmake --preset release > /dev/null
 	@git ls-files 'drover/*.cpp' 'app/*.cpp' | xargs -P$(JOBS) -n1 clang-tidy -p build --quiet
 
 sanitize: setup-test ## run the tests under the address, undefined and thread sanitizers

@@ -123,6 +123,7 @@ std::string marginals_page(const Invocation& invocation, const Loaded& loaded, c
   add_trace(page, "log score", result.scores);
   add_trace(page, "R-hat", result.rhat_over_time);
   page.autocorrelation = result.score_autocorrelation;
+  page.autocorrelation_step = result.score_lag;
   add_grid_image(page, loaded, result.marginals);
   return render_report(page);
 }

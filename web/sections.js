@@ -116,17 +116,19 @@ function addTrace(parent, trace) {
 function addAutocorrelation(parent) {
   const rho = data.autocorrelation;
   if (rho.length < 2) return;
-  const gone = rho.findIndex((value) => value < 0.05);
-  const node = card("Autocorrelation of the energy", gone < 0 ? "It has not died away within " + (rho.length - 1) + " sweeps: successive draws tell little new."
-    : "Below 0.05 after " + gone + (gone === 1 ? " sweep" : " sweeps") + "; draws further apart than that are nearly independent.");
+  const step = data.autocorrelation_step;
+  const first = rho.findIndex((value) => value < 0.05);
+  const gone = first * step;
+  const node = card("Autocorrelation of the energy", first < 0 ? "It has not died away within " + whole((rho.length - 1) * step) + " sweeps: successive draws tell little new."
+    : "Below 0.05 after " + whole(gone) + (gone === 1 ? " sweep" : " sweeps") + "; draws further apart than that are nearly independent.");
   addChart(node, "autocorrelation", "Bar chart of the autocorrelation of the energy by lag in sweeps", "low", (c) => ({
     grid: { ...frame, top: 14 },
     tooltip: { trigger: "axis", confine: true, axisPointer: { type: "line" }, valueFormatter: (value) => figures(value, 3) },
-    xAxis: { type: "category", data: rho.map((_, lag) => lag), name: "lag in sweeps", nameLocation: "middle", nameGap: 26, axisLabel: { hideOverlap: true } },
+    xAxis: { type: "category", data: rho.map((_, lag) => lag * step), name: "lag in sweeps", nameLocation: "middle", nameGap: 26, axisLabel: { hideOverlap: true } },
     yAxis: { type: "value", max: 1 },
     series: [{ type: "bar", name: "autocorrelation", data: rho, barMaxWidth: 8, itemStyle: { color: c.accent } }],
   }));
-  tableBelow(node, ["Lag", "Autocorrelation"], () => rho.map((value, lag) => [String(lag), figures(value, 3)]));
+  tableBelow(node, ["Lag", "Autocorrelation"], () => rho.map((value, lag) => [whole(lag * step), figures(value, 3)]));
   parent.append(node);
 }
 

@@ -203,6 +203,7 @@ std::string data_json(const ReportData& data) {
                 {"evidence", data.evidence},
                 {"result_bytes", data.result_json.size()},
                 {"result_embedded", data.result_json.size() <= report_max_result_bytes},
+                {"autocorrelation_step", data.autocorrelation_step},
                 {"tables", json::array()},
                 {"figures", json::array()}};
   for (const ReportTable& table : data.tables) small["tables"].push_back(table_json(table));

@@ -57,6 +57,7 @@ struct ReportData {
   std::vector<ReportMarginal> marginals;
   std::vector<ReportTrace> traces;                            ///< "energy", "R-hat"
   std::vector<double> autocorrelation;                        ///< of the energy, lag 0 first
+  double autocorrelation_step = 1;                            ///< sweeps from one lag to the next
   std::vector<ReportImage> images;                            ///< for grids
   std::vector<std::pair<std::string, double>> slowest;        ///< the variables with the lowest ESS
   std::string result_json;                                    ///< the full result, to download from the page
