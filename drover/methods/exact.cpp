@@ -11,8 +11,9 @@ namespace drover {
 
 namespace {
 
-// About a quarter of an hour on one core; --method exact named by the user is not held to it.
-constexpr double most_operations = 2e11;
+// `auto` takes exact inference up to this many table entries, a few minutes of work (bench/results/exact.txt: some
+// 2 10^8 entries per second and core); a user who names the method is not held to it.
+constexpr double most_operations = 5e10;
 
 std::string why_not(const Problem& problem, Task) {
   const ExactPlan& plan = problem.exact_plan();
