@@ -7,6 +7,7 @@
 #include "app/load.hpp"
 #include "app/output.hpp"
 #include "drover/compile/colouring.hpp"
+#include "drover/methods/herded_gibbs_plan.hpp"
 #include "drover/methods/method.hpp"
 
 namespace drover::app {
@@ -18,6 +19,8 @@ int run_info(const Invocation& invocation) {
   const ExactPlan& plan = problem.exact_plan();
   const Adjacency near = adjacency(graph);
   const std::size_t colours = colour_variables(near.offsets, near.list).count();
+
+  const HerdedPlan herded = herded_plan(problem, Task::marginals);
 
   constexpr Task tasks[] = {Task::marginals, Task::map, Task::logz, Task::sample};
   nlohmann::ordered_json methods = nlohmann::ordered_json::array();
@@ -47,6 +50,8 @@ int run_info(const Invocation& invocation) {
     object.add("log2_max_clique", plan.order.log2_max_clique);
     object.add("exact_bytes", plan.predicted_bytes);
     object.add("colours", colours);
+    object.add("herded_gibbs_bytes", herded.bytes);
+    object.add("herded_gibbs_tables", herded_share_text(herded));
     object.add("methods", methods);
     print_json(object);
     return 0;
@@ -64,6 +69,9 @@ int run_info(const Invocation& invocation) {
   facts.row({"treewidth", plan.order.exact ? fmt::format("at most {}; exact inference needs about {:.3g} MB",
                                                          plan.order.width, plan.predicted_bytes / 1e6)
                                            : fmt::format("above {} (search stopped)", plan.order.width)});
+  facts.row({"herded Gibbs",
+             fmt::format("weights ({}) of {} chains need up to {:.3g} MB", herded_share_text(herded),
+                         default_herded_chains(problem), herded.bytes / 1e6)});
   facts.print();
   print_text("\n");
   TextTable table({"METHOD", "TASK", "FITS", "WHY NOT"});

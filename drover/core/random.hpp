@@ -24,6 +24,7 @@ enum class Stream : std::uint32_t {
   exact = 5,      ///< independent draws from a junction tree
   tie_break = 6,  ///< elimination orders
   resample = 7,   ///< bootstrap and other uses after sampling
+  weights = 8,    ///< first weights of herded Gibbs
 };
 
 class Random {

@@ -14,6 +14,7 @@ Method tempering_method();
 Method ais_method();
 Method annealed_gibbs_method();
 Method icm_method();
+Method herded_gibbs_method();
 
 /// Why exact inference is affordable, for `chosen_because`.
 std::string exact_reason(const Problem& problem);

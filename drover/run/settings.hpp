@@ -29,8 +29,10 @@ struct Settings {
   double time = 0;           ///< seconds; 0: no limit
   double target_rhat = 0;
   double target_mcse = 0;
-  std::string scan = "fixed";  ///< fixed or random
-  double memory_limit = 0;     ///< gigabytes; 0: half of the machine's memory
+  std::string scan = "fixed";     ///< fixed or random
+  std::string share = "auto";     ///< herded Gibbs: which visits share a weight
+  std::string schedule = "auto";  ///< herded Gibbs: sequential, colours or jacobi
+  double memory_limit = 0;        ///< gigabytes; 0: half of the machine's memory
   std::int64_t temperatures = 0;
   double min_inverse_temperature = -1;
   bool pairs = false;

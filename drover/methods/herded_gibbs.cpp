@@ -1,0 +1,206 @@
+// The registry's entry for herded Gibbs (drover/sample/herded_gibbs_tables.hpp, herded_gibbs_visited.hpp).
+#include <fmt/format.h>
+
+#include <charconv>
+
+#include "drover/infer/iterated_modes.hpp"
+#include "drover/methods/all.hpp"
+#include "drover/methods/gibbs_kernel.hpp"
+#include "drover/methods/herded_gibbs_plan.hpp"
+#include "drover/sample/herded_gibbs_tables.hpp"
+#include "drover/sample/herded_gibbs_visited.hpp"
+
+namespace drover {
+
+std::uint32_t default_herded_chains(const Problem& problem) {
+  return problem.graph().size() <= 100'000 ? 16 : 4;
+}
+
+namespace {
+
+ChainOptions herded_options(const Problem& problem, Task task) {
+  std::uint32_t chains = default_herded_chains(problem);
+  if (task == Task::sample) chains = chains_for_samples(wanted_samples(problem.settings()), chains);
+  ChainOptions options = chain_options(problem, task, chains);
+  if (task == Task::map) options.burn_in = 0;
+  return options;
+}
+
+std::uint32_t bins_of(const std::string& share) {
+  std::uint32_t bins = 0;
+  const char* end = share.data() + share.size();
+  const auto [stop, problem] = std::from_chars(share.data() + 5, end, bins);
+  if (problem != std::errc() || stop != end || bins < 1 || bins > 1'000'000)
+    throw Error(ErrorKind::usage, fmt::format("--share {}: expected bins:N with N from 1 to 1000000", share));
+  return bins;
+}
+
+HerdedSchedule schedule_of(const Problem& problem) {
+  const std::string& schedule = problem.settings().schedule;
+  if (schedule == "sequential") return HerdedSchedule::sequential;
+  if (schedule == "colours") return HerdedSchedule::colours;
+  if (schedule == "jacobi") return HerdedSchedule::jacobi;
+  if (schedule != "auto")
+    throw Error(ErrorKind::usage,
+                fmt::format("--schedule {}: expected auto, sequential, colours or jacobi", schedule));
+  return problem.graph().size() < 10'000 ? HerdedSchedule::sequential : HerdedSchedule::colours;
+}
+
+std::string_view schedule_name(HerdedSchedule schedule) {
+  constexpr std::string_view names[] = {"sequential", "colours", "jacobi"};
+  return names[static_cast<int>(schedule)];
+}
+
+std::string why_not(const Problem& problem, Task task) {
+  if (task != Task::map) {
+    const std::string broken = broken_connectivity(problem);
+    if (!broken.empty()) return broken;
+  }
+  if (schedule_of(problem) == HerdedSchedule::jacobi && !problem.graph().is_strictly_positive())
+    return "the jacobi schedule may leave the support of a model with hard zeros (--schedule sequential or "
+           "colours)";
+  const HerdedPlan plan = herded_plan(problem, task);
+  const auto limit = static_cast<double>(problem.memory_limit_bytes());
+  if (plan.bytes <= limit) return "";
+  return fmt::format(
+      "its weights ({}) would need up to {:.3g} GB, the limit is {:.3g} GB: --share bins:N, fewer chains or "
+      "--memory-limit",
+      herded_share_text(plan), plan.bytes / 1e9, limit / 1e9);
+}
+
+/// A kernel for the problem; its weights were seen to fit. Calls use(kernel).
+template <class Use>
+auto with_herded_kernel(const Problem& problem, const HerdedPlan& plan, std::uint32_t chains, Use use) {
+  HerdedOptions options;
+  options.schedule = schedule_of(problem);
+  options.starts = starting_states(problem, chains);
+  if (plan.enumerated)
+    return use(HerdedGibbsTables(
+        problem.graph(), plan.share == HerdedShare::exact ? HerdedSharing::exact : HerdedSharing::none,
+        options));
+  const HerdedKey key = plan.share == HerdedShare::hashed  ? HerdedKey::configuration
+                        : plan.share == HerdedShare::exact ? HerdedKey::conditional
+                                                           : HerdedKey::bins;
+  return use(HerdedGibbsVisited(problem.graph(), key, std::max(1U, plan.bins), options));
+}
+
+/// Pins what a checkpoint's weights belong to.
+std::string run_name(const Problem& problem, const HerdedPlan& plan) {
+  return fmt::format("herded-gibbs {} {}", herded_share_text(plan), schedule_name(schedule_of(problem)));
+}
+
+bool is_complete(const Graph& graph) {
+  const Adjacency near = adjacency(graph);
+  for (VariableId v = 0; v < graph.size(); ++v)
+    if (near.of(v).size() + 1 != graph.size()) return false;
+  return true;
+}
+
+void note(const Problem& problem, const HerdedPlan& plan, RunFacts& facts) {
+  const HerdedSchedule schedule = schedule_of(problem);
+  facts.details["tables"] = herded_share_text(plan);
+  facts.details["schedule"] = std::string(schedule_name(schedule));
+  facts.details["predicted_bytes"] = plan.bytes;
+}
+
+void warn(const Problem& problem, const HerdedPlan& plan, RunFacts& facts) {
+  const bool whole = plan.share == HerdedShare::dense || plan.share == HerdedShare::hashed;
+  if (!is_complete(problem.graph()))
+    facts.warnings.emplace_back(
+        "herded Gibbs is only known to converge on complete graphs; this graph is not complete, and the "
+        "estimates may settle beside the true values: compare with --check or another method");
+  else if (!whole || schedule_of(problem) == HerdedSchedule::jacobi)
+    facts.warnings.emplace_back(
+        "herded Gibbs is only known to converge with one weight per configuration and variables updated in "
+        "turn; shared and binned weights and the jacobi schedule carry no guarantee");
+  facts.warnings.emplace_back(
+      "the draws are deterministic: standard errors, R-hat and effective sample sizes measure the spread "
+      "between chains that began with different weights, and see no error that all chains have in common");
+  warn_of_unknown_connectivity(problem, facts);
+}
+
+MarginalsResult marginals(const Problem& problem, const Monitor& monitor) {
+  const ChainOptions options = herded_options(problem, Task::marginals);
+  const HerdedPlan plan = herded_plan(problem, Task::marginals);
+  return with_herded_kernel(problem, plan, options.chains, [&](const auto& kernel) {
+    MarginalsResult result = marginals_by_chains(problem, run_name(problem, plan), kernel, options, monitor);
+    note(problem, plan, result);
+    warn(problem, plan, result);
+    return result;
+  });
+}
+
+SampleResult sample(const Problem& problem, const Monitor& monitor, DrawConsumer& consumer) {
+  const ChainOptions options = herded_options(problem, Task::sample);
+  const HerdedPlan plan = herded_plan(problem, Task::sample);
+  return with_herded_kernel(problem, plan, options.chains, [&](const auto& kernel) {
+    SampleResult result =
+        sample_by_chains(problem, run_name(problem, plan), kernel, options, monitor, consumer);
+    note(problem, plan, result);
+    warn(problem, plan, result);
+    return result;
+  });
+}
+
+// The best joint state over all sweeps of all chains, and every chain's last, each climbed to its top.
+BestStateResult map(const Problem& problem, const Monitor& monitor) {
+  const ChainOptions options = herded_options(problem, Task::map);
+  const HerdedPlan plan = herded_plan(problem, Task::map);
+  return with_herded_kernel(problem, plan, options.chains, [&](const auto& kernel) {
+    ChainRun run(kernel, options);
+    run.run(monitor, [](std::uint32_t, std::span<const Value>, double) {});
+    BestStateResult result;
+    const IteratedModes modes(problem.graph());
+    const auto offer = [&](std::vector<Value> x) {
+      const Climb climb = modes.climb(x);
+      if (!result.assignment.empty() && climb.log_score <= result.log_score) return;
+      result.assignment = std::move(x);
+      result.log_score = climb.log_score;
+    };
+    if (!run.best_state().empty()) offer(run.best_state());
+    std::vector<Value> last(problem.graph().size());
+    for (const auto& state : run.states()) {
+      kernel.read(state, 0, last);
+      offer(last);
+    }
+    fill_facts(run, result);
+    note(problem, plan, result);
+    result.details["best_draw_log_score"] = run.best_log_score();
+    return result;
+  });
+}
+
+}  // namespace
+
+HerdedPlan herded_plan(const Problem& problem, Task task) {
+  const ChainOptions options = herded_options(problem, task);
+  // A run without a number of sweeps is taken for one of a million.
+  const bool open = options.sweeps == ChainOptions::unlimited || options.burn_in == ChainOptions::unlimited;
+  const std::uint64_t visits = open ? 1'000'000 : options.burn_in + options.sweeps;
+  const std::string& share = problem.settings().share;
+  const auto plan = [&](HerdedShare kind, std::uint32_t bins = 0) {
+    return herded_plan(problem.graph(), kind, bins, options.chains, visits);
+  };
+  if (share == "auto")
+    return automatic_herded_plan(problem.graph(), options.chains, visits,
+                                 static_cast<double>(problem.memory_limit_bytes()));
+  if (share == "dense") return plan(HerdedShare::dense);
+  if (share == "hashed") return plan(HerdedShare::hashed);
+  if (share == "exact") return plan(HerdedShare::exact);
+  if (share.rfind("bins:", 0) == 0) return plan(HerdedShare::bins, bins_of(share));
+  throw Error(ErrorKind::usage,
+              fmt::format("--share {}: expected auto, dense, hashed, exact or bins:N", share));
+}
+
+Method herded_gibbs_method() {
+  return {"herded-gibbs",
+          "deterministic Gibbs: a weight per variable and neighbourhood holds the frequencies down",
+          "Bornn, Chen, de Freitas, Eskelin, Fang and Welling 2013",
+          why_not,
+          marginals,
+          map,
+          nullptr,
+          sample};
+}
+
+}  // namespace drover
