@@ -8,6 +8,7 @@
 #include <cmath>
 #include <fstream>
 #include <iterator>
+#include <limits>
 
 #include "drover/core/error.hpp"
 #include "drover/core/version.hpp"
@@ -101,6 +102,16 @@ std::vector<std::size_t> entry_offsets(const Graph& graph) {
   return offsets;
 }
 
+// Conditionals that never change, or no variables at all: the averages are exact, so there is nothing left to
+// diagnose.
+void settle_exact_averages(const SegmentStore& store, Diagnostics& diagnostics) {
+  const bool constant =
+      store.segments() >= 2 && std::isnan(diagnostics.rhat_max) && !std::isnan(diagnostics.mcse_max);
+  if (!constant && store.entries() > 0) return;
+  diagnostics.rhat_max = 1;
+  diagnostics.ess_min = std::numeric_limits<double>::infinity();
+}
+
 }  // namespace
 
 Diagnostics diagnostics_of(const SegmentStore& store) {
@@ -113,6 +124,7 @@ Diagnostics diagnostics_of(const SegmentStore& store) {
     diagnostics.ess_min = std::fmin(diagnostics.ess_min, one.ess);
     diagnostics.mcse_max = std::fmax(diagnostics.mcse_max, one.mcse);
   }
+  settle_exact_averages(store, diagnostics);
   return diagnostics;
 }
 
@@ -166,6 +178,7 @@ void fill_marginals(const Graph& graph, const SegmentStore& store, MarginalsResu
       result.diagnostics.mcse_max = std::fmax(result.diagnostics.mcse_max, error);
     still += std::isnan(result.mcse[v][0]) ? 1 : 0;
   }
+  settle_exact_averages(store, result.diagnostics);
   result.converged = is_converged(result.diagnostics);
   warn_if_not_converged(result.diagnostics, result);
   if (still > 0 && !std::isnan(result.diagnostics.rhat_max))

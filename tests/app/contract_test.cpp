@@ -244,6 +244,19 @@ TEST(Contract, StoppedDuringBurnInSaysSo) {
   EXPECT_NE(result.error.find("before its burn-in ended"), std::string::npos);
 }
 
+TEST(Contract, ModelsWithNothingToEstimateConverge) {
+  TemporaryFolder folder;
+  const std::string none = folder.write("none.uai", "MARKOV\n0\n\n0\n");
+  const std::string alone = folder.write("alone.uai", "MARKOV\n1\n2\n1\n1 0\n2\n0.3 0.7\n");
+  for (const std::string& model : {none, alone})
+    for (const char* method : {"exact", "gibbs", "blocked-gibbs"}) {
+      const CommandResult result = drover_command("marginals " + model + " --json --method " + method);
+      ASSERT_EQ(result.exit_code, 0) << result.error;
+      EXPECT_TRUE(result.json()["converged"].get<bool>()) << method;
+      EXPECT_EQ(result.error, "");
+    }
+}
+
 TEST(Contract, PairMarginals) {
   const auto exact = drover_command("marginals " + grid() + " --json --pairs").json();
   const auto sampled = drover_command("marginals " + grid() + " --json --pairs --method gibbs").json();
