@@ -26,6 +26,7 @@ constexpr Entry entries[] = {
     {"map", drover::app::run_map},
     {"logz", drover::app::run_logz},
     {"sample", drover::app::run_sample},
+    {"herd", drover::app::run_herd},
     {"diagnose", drover::app::run_diagnose},
     {"generate", drover::app::run_generate},
     {"convert", drover::app::run_convert},

@@ -15,7 +15,7 @@ constexpr double large = 1e15;
 constexpr std::string_view inference = "marginals map logz sample";
 constexpr std::string_view sampling = "marginals sample";
 constexpr std::string_view nearly_all =
-    "info marginals map logz sample diagnose generate convert methods bench";
+    "info marginals map logz sample herd diagnose generate convert methods bench";
 constexpr std::string_view with_model = "marginals map logz sample info";
 
 const std::vector<OptionSpec>& options() {
@@ -23,7 +23,10 @@ const std::vector<OptionSpec>& options() {
   static const std::vector<OptionSpec> table = {
       {"evidence", "FILE", "observed variables, as a UAI evidence file", &S::evidence, 0, 0, with_model},
       {"observe", "NAME=VALUE,...", "observed variables, by name or number", &S::observe, 0, 0, with_model},
-      {"query", "NAME,...", "show only these variables", &S::query, 0, 0, "marginals map"},
+      {"query", "NAME,...",
+       "show only these variables; herd: estimate the probability of NAME=VALUE,... (several: with ; "
+       "between)",
+       &S::query, 0, 0, "marginals map herd"},
       {"method", "NAME", "the method, or auto; `drover methods` lists them", &S::method, 0, 0, inference},
       {"seed", "N", "seed of all randomness; same seed, same result", &S::seed, 0, large,
        "marginals map logz sample generate bench info"},
@@ -34,9 +37,10 @@ const std::vector<OptionSpec>& options() {
        &S::sweeps, 0, large, inference},
       {"burn-in", "N", "sweeps discarded first; -1 lets the method choose", &S::burn_in, -1, large, sampling},
       {"thin", "N", "keep every N-th sweep", &S::thin, 1, large, sampling},
-      {"samples", "N", "draws kept in all; 0 lets the method choose", &S::samples, 0, large, "sample"},
+      {"samples", "N", "draws kept in all (herd: pseudo-samples); 0 lets the method choose", &S::samples, 0,
+       large, "sample herd"},
       {"time", "SECONDS", "stop after this time with the result so far; 0 means no limit", &S::time, 0, 1e9,
-       inference},
+       "marginals map logz sample herd"},
       {"target-rhat", "X", "stop when the largest R-hat falls to X; 0 means no such rule", &S::target_rhat, 0,
        10, sampling},
       {"target-mcse", "X",
@@ -59,15 +63,25 @@ const std::vector<OptionSpec>& options() {
        "marginals"},
       {"check", "", "compare with exact marginals when they can be had", &S::check, 0, 0, "marginals"},
       {"out", "FILE", "write the result here; the extension picks the format", &S::out, 0, 0,
-       "marginals map logz sample diagnose generate"},
+       "marginals map logz sample herd diagnose generate"},
       {"report", "FILE.html", "write a self-contained HTML report", &S::report, 0, 0,
        "marginals map logz sample diagnose"},
       {"checkpoint", "FILE", "save the run here, regularly and at the end", &S::checkpoint, 0, 0, sampling},
       {"resume", "", "continue from --checkpoint, bit for bit", &S::resume, 0, 0, sampling},
       {"config", "FILE", "take options from a TOML file or from the settings in an earlier JSON result",
-       &S::config, 0, 0, "marginals map logz sample generate"},
+       &S::config, 0, 0, "marginals map logz sample herd generate"},
       {"json", "", "print one JSON object and nothing else", &S::json, 0, 0, nearly_all},
       {"quiet", "", "no progress and no warnings on stderr", &S::quiet, 0, 0, nearly_all},
+      {"order", "N", "features: singles and pairs (2), also triples (3), or singles only (1)", &S::order, 1,
+       3, "herd"},
+      {"features", "LIST", "a chosen list of features instead: NAME;NAME,NAME;... or @FILE with one a line",
+       &S::features, 0, 0, "herd"},
+      {"search", "HOW", "how the maximum is found: auto, enumerate, tree or local", &S::search, 0, 0, "herd"},
+      {"binarise", "AT",
+       "numeric columns become 0 and 1 at mean, median or a number; none: every number is a state",
+       &S::binarise, 0, 0, "herd"},
+      {"columns", "NAME,...", "only these columns of the data, by name or number", &S::columns, 0, 0, "herd"},
+      {"header", "WHETHER", "whether a text table has a header: auto, yes or no", &S::header, 0, 0, "herd"},
       {"width", "N", "grid, torus, potts: columns", &S::width, 1, 1e9, "generate"},
       {"height", "N", "grid, torus, potts: rows; 0 means as many as columns", &S::height, 0, 1e9, "generate"},
       {"periodic", "", "grid, potts: join opposite borders", &S::periodic, 0, 0, "generate"},
@@ -105,6 +119,10 @@ const std::vector<CommandSpec>& commands() {
       {"logz", "the logarithm of the partition function", model, "drover logz models/grid-3x3.uai"},
       {"sample", "draws, to .npz, .csv or .nc", model,
        "drover sample models/grid-3x3.uai --samples 1000 --out draws.npz"},
+      {"herd",
+       "pseudo-samples from moments, by herding; no model is fitted",
+       {{"INPUT", "a data table (.csv, .tsv, .npz, IDX; text and IDX also .gz) or a moments file"}},
+       "drover herd models/garden.csv --query \"rain=1,lawn=wet\""},
       {"diagnose",
        "R-hat, effective sample size and autocorrelation of a draws file",
        {{"DRAWS", "a draws file: .npz, .csv, .nc"}},

@@ -45,6 +45,13 @@ struct Settings {
   std::string config;
   bool json = false;
   bool quiet = false;
+  // herd
+  std::int64_t order = 2;
+  std::string features;
+  std::string search = "auto";
+  std::string binarise;
+  std::string columns;
+  std::string header = "auto";
   // generate
   std::int64_t width = 10;
   std::int64_t height = 0;

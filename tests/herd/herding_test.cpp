@@ -1,0 +1,299 @@
+// Herding against its own identities, exact maxima and a plain Hopfield form.
+#include "drover/herd/herding.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <set>
+
+#include "drover/core/error.hpp"
+#include "drover/core/random.hpp"
+
+namespace drover {
+namespace {
+
+/// Rows drawn from a mixture of two products, so that variables depend on each other.
+std::vector<Value> random_rows(const std::vector<std::uint32_t>& cardinalities, std::size_t rows,
+                               std::uint32_t seed) {
+  const Random random(seed, Stream::generate);
+  std::vector<Value> values;
+  for (std::uint32_t r = 0; r < rows; ++r) {
+    const bool second = random.uniform(0, r, 0) < 0.4;
+    for (std::uint32_t v = 0; v < cardinalities.size(); ++v) {
+      const double tilt = random.uniform(second ? 2 : 1, 0, v) * 2 + 0.3;
+      const double u = std::pow(random.uniform(3, r, v), tilt);
+      values.push_back(static_cast<Value>(u * cardinalities[v]));
+    }
+  }
+  return values;
+}
+
+Moments random_moments(const std::vector<std::uint32_t>& cardinalities, std::uint32_t order, std::size_t rows,
+                       std::uint32_t seed) {
+  return moments_of(complete_features(cardinalities, order), random_rows(cardinalities, rows, seed));
+}
+
+std::vector<std::uint32_t> binary(std::size_t n) {
+  return std::vector<std::uint32_t>(n, 2);
+}
+
+double score(const FeatureSet& set, std::span<const double> weights, std::span<const Value> x) {
+  double sum = 0;
+  for (std::size_t f = 0; f < set.size(); ++f)
+    if (set.holds(set.features[f], x)) sum += weights[f];
+  return sum;
+}
+
+double norm(std::span<const double> x) {
+  double sum = 0;
+  for (double value : x) sum += value * value;
+  return std::sqrt(sum);
+}
+
+/// The weights added up as the paper does, beside the engine's own.
+void expect_identity(const Moments& moments, HerdOptions options, std::size_t steps) {
+  const std::vector<double> start =
+      options.start_weights.empty() ? std::vector<double>(moments.set.size(), 0.0) : options.start_weights;
+  Herding herding(moments, options);
+  std::vector<double> sum(moments.set.size(), 0.0), added = start;
+  for (std::size_t t = 1; t <= steps; ++t) {
+    const auto x = herding.step();
+    const std::vector<double> weights = herding.weights();
+    for (std::size_t f = 0; f < sum.size(); ++f) {
+      const double phi = moments.set.holds(moments.set.features[f], x) ? 1 : 0;
+      sum[f] += phi;
+      added[f] += moments.values[f] - phi;
+      const double time = static_cast<double>(t);
+      ASSERT_NEAR(std::abs(sum[f] / time - moments.values[f]), std::abs(weights[f] - start[f]) / time,
+                  1e-14 * time)
+          << "feature " << f << " at " << t;
+      ASSERT_NEAR(weights[f], added[f], 1e-13 * time) << "feature " << f << " at " << t;
+    }
+  }
+}
+
+TEST(Herding, IdentityHoldsAtEveryStep) {
+  for (std::uint32_t seed = 1; seed <= 5; ++seed) {
+    for (std::uint32_t order : {2U, 3U}) {
+      const Moments moments = random_moments(binary(6 + seed), order, 50, seed);
+      for (HerdSearch search : {HerdSearch::enumerate, HerdSearch::local})
+        expect_identity(moments, {.search = search}, 300);
+    }
+    const Moments states = random_moments({2, 3, 4, 2, 3}, 2, 40, seed);
+    for (HerdSearch search : {HerdSearch::enumerate, HerdSearch::local, HerdSearch::tree})
+      expect_identity(states, {.search = search}, search == HerdSearch::tree ? 50 : 300);
+    HerdOptions started{.search = HerdSearch::local, .start_weights = {}};
+    for (std::size_t f = 0; f < states.set.size(); ++f)
+      started.start_weights.push_back(std::sin(static_cast<double>(f)));
+    expect_identity(states, started, 300);
+    started.search = HerdSearch::enumerate;
+    expect_identity(states, started, 300);
+  }
+}
+
+TEST(Herding, EnumerationAndTreeReachTheMaximum) {
+  for (std::uint32_t seed = 1; seed <= 10; ++seed) {
+    const std::vector<std::uint32_t> cardinalities = {2, 3, 2, 4};
+    const Moments moments = random_moments(cardinalities, seed % 2 == 0 ? 2 : 3, 30, seed);
+    for (HerdSearch search : {HerdSearch::enumerate, HerdSearch::tree}) {
+      Herding herding(moments, {.search = search});
+      EXPECT_EQ(herding.search(), search);
+      for (int t = 0; t < 60; ++t) {
+        const std::vector<double> weights = herding.weights();
+        double best = -1e300;
+        for (Value a = 0; a < 2; ++a)
+          for (Value b = 0; b < 3; ++b)
+            for (Value c = 0; c < 2; ++c)
+              for (Value d = 0; d < 4; ++d)
+                best = std::max(best, score(moments.set, weights, std::vector<Value>{a, b, c, d}));
+        ASSERT_NEAR(score(moments.set, weights, herding.step()), best, 1e-10) << "sample " << t;
+      }
+    }
+  }
+}
+
+TEST(Herding, LocalSearchEndsWhereNoSingleChangeImproves) {
+  for (std::uint32_t seed = 1; seed <= 10; ++seed) {
+    const std::vector<std::uint32_t> cardinalities = {2, 3, 2, 4, 2, 2, 3, 2, 2, 2};
+    const Moments moments =
+        random_moments(seed % 2 == 0 ? cardinalities : binary(12), 2 + seed % 2, 60, seed);
+    Herding herding(moments, {.search = HerdSearch::local});
+    for (int t = 0; t < 2000; ++t) {
+      const bool look = t % 100 == 0;
+      const std::vector<double> weights = look ? herding.weights() : std::vector<double>();
+      const auto state = herding.step();
+      if (!look) continue;
+      std::vector<Value> x(state.begin(), state.end());
+      const double reached = score(moments.set, weights, x);
+      for (std::size_t v = 0; v < x.size(); ++v) {
+        const Value old = x[v];
+        for (x[v] = 0; x[v] < moments.set.cardinalities[v]; ++x[v])
+          ASSERT_LE(score(moments.set, weights, x), reached + 1e-9) << "sample " << t << " variable " << v;
+        x[v] = old;
+      }
+    }
+  }
+}
+
+// With exact maxima and moments of a distribution the weights are bounded: the error falls as 1/T.
+TEST(Herding, MomentsConvergeAsOneOverT) {
+  for (std::uint32_t seed = 1; seed <= 6; ++seed) {
+    const Moments moments = random_moments(binary(8), 2 + seed % 2, 100, seed);
+    for (HerdSearch search : {HerdSearch::enumerate, HerdSearch::local}) {
+      Herding herding(moments, {.search = search});
+      double early = 0, late = 0;
+      for (int t = 0; t < 40000; ++t) {
+        herding.step();
+        if (t % 100 == 99)
+          (t < 20000 ? early : late) = std::max(t < 20000 ? early : late, norm(herding.weights()));
+      }
+      // |w|^2 grows by at most |mu - phi|^2 <= F a step and a bound of sqrt(F) times a small number is
+      // typical; growth like sqrt(T) would make `late` larger by sqrt(2).
+      EXPECT_LT(late, 1.25 * early) << seed;
+      EXPECT_LT(late, 4 * std::sqrt(static_cast<double>(moments.set.size()))) << seed;
+    }
+  }
+}
+
+TEST(Herding, OneVariableIsWithinOneOverT) {
+  for (double mu : {0.0, 1.0, 0.5, 0.25, 1.0 / 3, 0.1234567, 0.999}) {
+    Moments moments{complete_features({2}, 1), {mu}};
+    for (HerdSearch search : {HerdSearch::enumerate, HerdSearch::local}) {
+      Herding herding(moments, {.search = search});
+      double ones = 0;
+      for (int t = 1; t <= 1000000; ++t) {
+        ones += herding.step()[0];
+        if (t < 5000 || t % 997 == 0) ASSERT_LE(std::abs(ones / t - mu), (1 + 1e-9) / t) << mu << " at " << t;
+      }
+    }
+  }
+}
+
+/// The paper's equations 11 to 13, word for word.
+struct Hopfield {
+  std::vector<std::vector<double>> w, p;
+  std::vector<double> theta, q;
+  std::vector<Value> s;
+
+  void step() {
+    const std::size_t n = s.size();
+    for (bool changed = true; changed;) {
+      changed = false;
+      for (std::size_t i = 0; i < n; ++i) {
+        double field = theta[i];
+        for (std::size_t j = 0; j < n; ++j)
+          if (j != i) field += w[i][j] * s[j];
+        const Value fired = field > 0 ? 1 : 0;
+        changed |= fired != s[i];
+        s[i] = fired;
+      }
+    }
+    for (std::size_t i = 0; i < n; ++i) {
+      theta[i] += q[i] - s[i];
+      for (std::size_t j = 0; j < n; ++j)
+        if (j != i) w[i][j] += p[i][j] - s[i] * s[j];
+    }
+  }
+};
+
+TEST(Herding, HopfieldFormIsTheSame) {
+  for (std::uint32_t seed = 1; seed <= 5; ++seed) {
+    const std::size_t n = 5 + 4 * seed;
+    // 64 rows: every number is a multiple of 1/64, so no sum is ever rounded and ties are ties.
+    const Moments moments = random_moments(binary(n), 2, 64, seed);
+    Hopfield plain{std::vector(n, std::vector<double>(n)), std::vector(n, std::vector<double>(n)),
+                   std::vector<double>(n), std::vector<double>(n), std::vector<Value>(n)};
+    std::size_t f = 0;
+    for (std::size_t i = 0; i < n; ++i) plain.q[i] = moments.values[f++];
+    for (std::size_t i = 0; i < n; ++i)
+      for (std::size_t j = i + 1; j < n; ++j) plain.p[i][j] = plain.p[j][i] = moments.values[f++];
+    const auto dense = make_dense_engine(moments, {}, false);
+    const auto sparse = make_sparse_engine(moments, {}, false);
+    for (int t = 0; t < 3000; ++t) {
+      plain.step();
+      dense->step();
+      sparse->step();
+      ASSERT_TRUE(std::equal(plain.s.begin(), plain.s.end(), dense->state().begin())) << "dense at " << t;
+      ASSERT_TRUE(std::equal(plain.s.begin(), plain.s.end(), sparse->state().begin())) << "sparse at " << t;
+    }
+  }
+}
+
+TEST(Herding, DenseAndSparseAgreeWithTriplesAndHarderSearch) {
+  for (std::uint32_t seed = 1; seed <= 6; ++seed) {
+    const Moments moments = random_moments(binary(4 + 5 * seed), 2 + seed % 2, 32, seed);
+    std::vector<double> start(moments.set.size());
+    for (std::size_t f = 0; f < start.size(); ++f) start[f] = static_cast<double>(f % 13) / 8 - 0.75;
+    const auto dense = make_dense_engine(moments, start, true);
+    const auto sparse = make_sparse_engine(moments, start, true);
+    std::vector<double> a(start.size()), b(start.size());
+    for (int t = 0; t < 1500; ++t) {
+      dense->step();
+      sparse->step();
+      ASSERT_TRUE(std::equal(dense->state().begin(), dense->state().end(), sparse->state().begin())) << t;
+    }
+    dense->counts(a);
+    sparse->counts(b);
+    EXPECT_EQ(a, b);
+  }
+}
+
+TEST(Herding, AdaptiveSearchKeepsTheWeightsSmaller) {
+  double plain = 0, adaptive = 0;
+  for (std::uint32_t seed = 1; seed <= 4; ++seed) {
+    const Moments moments = random_moments(binary(24), 2, 40, seed);
+    for (bool harder : {false, true}) {
+      Herding herding(moments, {.search = HerdSearch::local, .adaptive = harder});
+      run_herding(herding, 20000, {});
+      (harder ? adaptive : plain) += norm(herding.weights());
+      if (harder) EXPECT_LT(herding.facts().short_of, 20U);
+    }
+  }
+  EXPECT_LE(adaptive, plain);
+}
+
+TEST(Herding, SummaryCountsWhatItSays) {
+  const std::vector<Value> rows = random_rows(binary(6), 200, 3);
+  const Moments moments = moments_of(complete_features(binary(6), 3), rows);
+  Herding herding(moments);
+  std::vector<double> ones(7, 0.0);
+  double together = 0;
+  const std::vector<HerdQuery> queries = {{{1, 1}, {4, 0}}, {{0, 1}}};
+  const HerdSummary summary = run_herding(herding, 5000, queries, [&](std::span<const Value> x) {
+    std::size_t k = 0;
+    for (Value value : x) k += value;
+    ones[k] += 1.0 / 5000;
+    together += (x[1] == 1 && x[4] == 0) / 5000.0;
+  });
+  ASSERT_EQ(summary.count_distribution.size(), 7U);
+  for (std::size_t k = 0; k < 7; ++k) EXPECT_NEAR(summary.count_distribution[k], ones[k], 1e-9);
+  EXPECT_NEAR(summary.query_probabilities[0], together, 1e-9);
+  EXPECT_NEAR(summary.query_probabilities[1], moments.values[0], summary.moment_error_max + 1e-12);
+  EXPECT_LT(summary.moment_error_max, 0.01);
+  EXPECT_TRUE(summary.growing.empty());
+  // p(1,1) - p(11) of a pair is fixed by the moments: P(x1=1, x4=0) = p_1 - p_14.
+  const double expected =
+      moments.values[1] -
+      moments_of(chosen_features(binary(6), std::vector<std::vector<VariableId>>{{1, 4}}), rows).values[0];
+  EXPECT_NEAR(together, expected, 2 * summary.moment_error_max + 1e-12);
+}
+
+TEST(Herding, RefusesWhatCannotBeEnumerated) {
+  const Moments moments = random_moments(binary(30), 2, 20, 1);
+  EXPECT_THROW(Herding(moments, {.search = HerdSearch::enumerate}), Error);
+  EXPECT_THROW(Herding(random_moments(binary(60), 2, 20, 1), {.search = HerdSearch::tree}), Error);
+  EXPECT_EQ(Herding(moments).search(), HerdSearch::local);
+  // A chain of 40 has a tree of width 1.
+  std::vector<std::vector<VariableId>> groups;
+  for (VariableId v = 0; v < 40; ++v) {
+    groups.push_back({v});
+    if (v > 0) groups.push_back({v - 1, v});
+  }
+  const Moments chain = moments_of(chosen_features(binary(40), groups), random_rows(binary(40), 50, 2));
+  EXPECT_EQ(Herding(chain).search(), HerdSearch::tree);
+  Herding exact(chain);
+  EXPECT_LT(run_herding(exact, 300, {}).moment_error_max, 0.03);
+}
+
+}  // namespace
+}  // namespace drover
