@@ -30,10 +30,10 @@ struct DrawFileHeader {
   std::vector<std::string> variable_names;
   std::size_t chains = 1;
   std::uint32_t max_cardinality = 2;  ///< of the variables; up to 256 a value takes one byte
-  std::vector<std::string> evidence_names;
-  std::vector<Value> evidence_values;
+  std::vector<std::string> evidence_names{};
+  std::vector<Value> evidence_values{};
   std::string metadata = "{}";  ///< a JSON object: how the draws were made
-  std::string created_at;       ///< ISO 8601, left out when empty; algorithms do not read clocks
+  std::string created_at{};     ///< ISO 8601, left out when empty; algorithms do not read clocks
   int compression = 1;          ///< deflate level 0 .. 9 (.npz, .nc)
 };
 

@@ -163,7 +163,9 @@ TEST(Herding, OneVariableIsWithinOneOverT) {
       double ones = 0;
       for (int t = 1; t <= 1000000; ++t) {
         ones += herding.step()[0];
-        if (t < 5000 || t % 997 == 0) ASSERT_LE(std::abs(ones / t - mu), (1 + 1e-9) / t) << mu << " at " << t;
+        if (t < 5000 || t % 997 == 0) {
+          ASSERT_LE(std::abs(ones / t - mu), (1 + 1e-9) / t) << mu << " at " << t;
+        }
       }
     }
   }
@@ -246,7 +248,9 @@ TEST(Herding, AdaptiveSearchKeepsTheWeightsSmaller) {
       Herding herding(moments, {.search = HerdSearch::local, .adaptive = harder});
       run_herding(herding, 20000, {});
       (harder ? adaptive : plain) += norm(herding.weights());
-      if (harder) EXPECT_LT(herding.facts().short_of, 20U);
+      if (harder) {
+        EXPECT_LT(herding.facts().short_of, 20U);
+      }
     }
   }
   EXPECT_LE(adaptive, plain);

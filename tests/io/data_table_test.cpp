@@ -50,7 +50,7 @@ TEST(DataTable, TextsAreStates) {
   EXPECT_EQ(table.values, (std::vector<Value>{2, 0, 0, 1, 1, 0}));
   // A first row that comes again is data.
   EXPECT_EQ(parse("red,up\nblue,down\nred,down\n").rows, 3U);
-  EXPECT_EQ(parse("red,up\nblue,down\nred,down\n", {.header = "yes"}).rows, 2U);
+  EXPECT_EQ(parse("red,up\nblue,down\nred,up\n", {.header = "yes"}).rows, 2U);
   EXPECT_EQ(parse("red,up\nblue,down\ngreen,down\n", {.header = "no"}).rows, 3U);
 }
 
@@ -101,7 +101,9 @@ TEST(DataTable, FilesAreKnownByContent) {
   gzwrite(file, text.data(), static_cast<unsigned>(text.size()));
   gzclose(file);
   EXPECT_EQ(read_data_table(folder.file("t.gz")).values, parse(text).values);
-  auto writer = make_draw_writer(folder.file("d.npz"), {.variable_names = {"u", "v"}, .chains = 1});
+  DrawFileHeader header;
+  header.variable_names = {"u", "v"};
+  auto writer = make_draw_writer(folder.file("d.npz"), header);
   writer->append(0, std::vector<Value>{0, 1}, 0);
   writer->append(0, std::vector<Value>{1, 1}, 0);
   writer->finish();
