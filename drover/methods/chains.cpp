@@ -63,6 +63,32 @@ std::vector<std::vector<Value>> starting_states(const Problem& problem, std::uin
                                std::min<std::uint32_t>(chains, 64));
 }
 
+namespace {
+
+// FNV-1a over every number of the compiled model, evidence included: a checkpoint belongs to one model only.
+std::uint64_t fingerprint(const Graph& graph) {
+  std::uint64_t hash = 14695981039346656037U;
+  const auto add = [&](const auto& numbers) {
+    const auto* bytes = reinterpret_cast<const unsigned char*>(numbers.data());
+    for (std::size_t k = 0; k < numbers.size() * sizeof(numbers[0]); ++k)
+      hash = (hash ^ bytes[k]) * 1099511628211U;
+  };
+  add(graph.unary);
+  for (const Pairs* pairs :
+       {static_cast<const Pairs*>(&graph.spin_pairs), static_cast<const Pairs*>(&graph.potts_pairs)}) {
+    add(pairs->first);
+    add(pairs->second);
+    add(pairs->couplings);
+  }
+  add(graph.tables.log_values);
+  add(graph.tables.scopes);
+  add(graph.clamped_value);
+  add(graph.model_variable);
+  return hash;
+}
+
+}  // namespace
+
 Checkpoint::Checkpoint(const Problem& problem, std::string_view method, Task task,
                        const ChainOptions& options)
     : path_(problem.settings().checkpoint) {
@@ -71,7 +97,8 @@ Checkpoint::Checkpoint(const Problem& problem, std::string_view method, Task tas
   header_ = fmt::format(
       "drover checkpoint {} {} {} seed {} chains {} thin {} scan {} variables {} states {} factors {}\n",
       version(), task_name(task), method, options.seed, options.chains, options.thin, problem.settings().scan,
-      problem.graph().size(), entries, problem.graph().pair_count() + problem.graph().tables.size());
+      problem.graph().size(), entries, problem.graph().pair_count() + problem.graph().tables.size(),
+      fingerprint(problem.graph()));
 }
 
 void Checkpoint::save(const std::string& payload) const {

@@ -84,6 +84,8 @@ void run_with_checkpoints(ChainRun<K>& run, const Problem& problem, std::string_
   if (problem.settings().resume) {
     LoadArchive archive(checkpoint.load());
     run.visit(archive);
+    if (!archive.at_end())
+      throw Error(ErrorKind::bad_data, problem.settings().checkpoint + ": longer than a checkpoint");
   }
   const auto save = [&] {
     SaveArchive archive;

@@ -85,7 +85,10 @@ class ChainRun {
       advance(stride);
       if (on_draw && done_ > burn_in_ && is_kept(done_ - 1)) deliver(on_draw);
       if (done_ % trace_.every == 0) record_scores();
-      if (open_draws_ == store_.segment_length()) close_segment();
+      if (open_draws_ == store_.segment_length())
+        close_segment();
+      else if (unabsorbed_ >= absorb_every)
+        absorb();
       report(monitor);
     }
   }
@@ -123,11 +126,14 @@ class ChainRun {
     archive(burn_in_);
     archive(done_);
     archive(open_draws_);
+    archive(unabsorbed_);
     archive(best_state_);
     archive(best_log_score_);
   }
 
  private:
+  static constexpr std::uint64_t absorb_every = 64;
+
   std::uint64_t total_sweeps() const {
     return options_.sweeps == ChainOptions::unlimited ? ChainOptions::unlimited : burn_in_ + options_.sweeps;
   }
@@ -144,7 +150,8 @@ class ChainRun {
     if (done_ < burn_in_) return std::min(stride, burn_in_ - done_);
     const std::uint64_t after = done_ - burn_in_;
     const std::uint64_t to_draw = options_.thin - after % options_.thin;
-    const std::uint64_t draws_left = store_.segment_length() - open_draws_;
+    const std::uint64_t draws_left =
+        std::min(store_.segment_length() - open_draws_, absorb_every - unabsorbed_);
     stride = std::min(stride, to_draw + (draws_left - 1) * options_.thin);
     if (deliver_draws) stride = std::min(stride, to_draw);
     return std::min(stride, total_sweeps() - done_);
@@ -159,7 +166,10 @@ class ChainRun {
           kernel_.sweep(states_[b], s);
       }
     });
-    for (std::uint64_t s = done_; s < done_ + stride; ++s) open_draws_ += is_kept(s) ? 1 : 0;
+    for (std::uint64_t s = done_; s < done_ + stride; ++s) {
+      open_draws_ += is_kept(s) ? 1 : 0;
+      unabsorbed_ += is_kept(s) ? 1 : 0;
+    }
     done_ += stride;
   }
 
@@ -195,9 +205,15 @@ class ChainRun {
     }
   }
 
+  void absorb() {
+    store_.absorb(sums_, kernel_.lanes(), unabsorbed_);
+    unabsorbed_ = 0;
+  }
+
   void close_segment() {
-    store_.close_segment(sums_, kernel_.lanes(), open_draws_);
+    store_.close_segment(sums_, kernel_.lanes(), unabsorbed_);
     open_draws_ = 0;
+    unabsorbed_ = 0;
     if (store_.segments() < 4) return;
     const WorstEntry worst = worst_entry(store_);
     convergence_.push_back({done_, worst.rhat_max, worst.mcse_max});
@@ -228,7 +244,8 @@ class ChainRun {
   std::vector<ConvergencePoint> convergence_;
   std::uint64_t burn_in_ = 0;
   std::uint64_t done_ = 0;
-  std::uint64_t open_draws_ = 0;
+  std::uint64_t open_draws_ = 0;  ///< kept draws of the open segment ...
+  std::uint64_t unabsorbed_ = 0;  ///< ... of which these are still in sums_
   bool reached_target_ = false;
   std::vector<Value> best_state_;
   double best_log_score_ = log_zero;

@@ -37,7 +37,7 @@ EntryDiagnostics diagnose_entry(const SegmentStore& store, std::size_t entry, st
     result.rhat = std::sqrt(1 + store.chains_per_group() * (result.rhat * result.rhat - 1));
   if (std::isfinite(result.mcse)) {
     result.mcse = std::hypot(result.mcse, precision_floor);
-  } else if (scratch.front() > 1e-6 && scratch.front() < 1 - 1e-6) {
+  } else if (store.draws() >= 16 && scratch.front() > 1e-6 && scratch.front() < 1 - 1e-6) {
     // The conditional never changed, yet the variable moves: nothing that moves bears on it, and its mean is
     // exact.
     result.mcse = precision_floor;

@@ -15,9 +15,9 @@ struct EntryDiagnostics {
   double mcse;  ///< NaN when the variable never moved
 };
 
-/// Conditionals are single precision, and so are their sums within a segment: no error is reported below
-/// this.
-inline constexpr double precision_floor = 3e-7;
+/// Conditionals and their sums over 64 draws are single precision: each of the 64 additions rounds by at most
+/// half a unit of the running sum, 2^-20 on average, so no error below that is ever reported.
+inline constexpr double precision_floor = 1e-6;
 
 /// `scratch` is reused between calls.
 EntryDiagnostics diagnose_entry(const SegmentStore& store, std::size_t entry, std::vector<double>& scratch);

@@ -29,12 +29,10 @@ std::uint32_t SegmentStore::chains_in_group(std::uint32_t group) const {
   return std::min(chains_per_group_, chains_ - group * chains_per_group_);
 }
 
-void SegmentStore::close_segment(std::span<std::vector<float>> sums, std::uint32_t lanes,
-                                 std::uint64_t draws) {
-  assert(draws > 0);
-  if (draws_.size() == capacity_) merge_neighbours();
+void SegmentStore::absorb(std::span<std::vector<float>> sums, std::uint32_t lanes, std::uint64_t draws) {
   const std::size_t segment = draws_.size();
-  draws_.push_back(draws);
+  const auto before = static_cast<double>(open_draws_);
+  const auto after = static_cast<double>(open_draws_ + draws);
   tbb::parallel_for(tbb::blocked_range<std::size_t>(0, entries_, 1024), [&](const auto& range) {
     for (std::size_t entry = range.begin(); entry != range.end(); ++entry) {
       for (std::uint32_t group = 0; group < groups_; ++group) {
@@ -44,11 +42,23 @@ void SegmentStore::close_segment(std::span<std::vector<float>> sums, std::uint32
           const std::uint32_t chain = group * chains_per_group_ + c;
           sum += sums[chain / lanes][entry * lanes + chain % lanes];
         }
-        at(entry, group, segment) = static_cast<float>(sum / (static_cast<double>(draws) * count));
+        const double earlier = open_draws_ == 0 ? 0.0 : before * at(entry, group, segment);
+        at(entry, group, segment) = static_cast<float>((earlier + sum / count) / after);
       }
     }
   });
   for (auto& batch : sums) std::fill(batch.begin(), batch.end(), 0.0F);
+  open_draws_ += draws;
+}
+
+void SegmentStore::close_segment(std::span<std::vector<float>> sums, std::uint32_t lanes,
+                                 std::uint64_t draws) {
+  absorb(sums, lanes, draws);
+  assert(open_draws_ > 0);
+  draws_.push_back(open_draws_);
+  open_draws_ = 0;
+  // At once, so that every later segment has the new length.
+  if (draws_.size() == capacity_) merge_neighbours();
 }
 
 void SegmentStore::merge_neighbours() {

@@ -30,8 +30,11 @@ class SegmentStore {
   /// Kept draws of each closed segment, per chain.
   std::span<const std::uint64_t> draws_of_segments() const { return draws_; }
 
-  /// Closes a segment of `draws` kept draws per chain. `sums[b]` belongs to the chains b * lanes .. of batch
-  /// b and holds entry-major, lane-minor sums, which are reset to zero.
+  /// Adds `draws` kept draws per chain to the open segment. Sums are single precision, so this must happen
+  /// every thousand draws or so: longer sums would round every further term. `sums[b]` belongs to the chains
+  /// b * lanes .. of batch b and holds entry-major, lane-minor sums, which are reset to zero.
+  void absorb(std::span<std::vector<float>> sums, std::uint32_t lanes, std::uint64_t draws);
+  /// Absorbs the last draws of the open segment and closes it; merges neighbours when the store is full.
   void close_segment(std::span<std::vector<float>> sums, std::uint32_t lanes, std::uint64_t draws);
 
   /// The means of one entry as a matrix groups x segments, row-major by group.
@@ -47,6 +50,7 @@ class SegmentStore {
     archive(chains_per_group_);
     archive(capacity_);
     archive(segment_length_);
+    archive(open_draws_);
     archive(draws_);
     archive(means_);
   }
@@ -67,6 +71,7 @@ class SegmentStore {
   std::uint32_t chains_per_group_ = 1;
   std::uint32_t capacity_ = 0;
   std::uint64_t segment_length_ = 1;
+  std::uint64_t open_draws_ = 0;
   std::vector<std::uint64_t> draws_;
   std::vector<float> means_;
 };

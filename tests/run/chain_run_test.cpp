@@ -64,6 +64,26 @@ TEST(ChainRun, ErrorsAreCalibrated) {
   EXPECT_GT(within, 0.88 * entries);
 }
 
+// A lone variable's conditional never changes: its mean must stay exact however long single-precision sums
+// would grow.
+TEST(ChainRun, LongRunsDoNotDrift) {
+  Model model;
+  model.cardinalities = {2};
+  const double values[2] = {std::log(0.3), std::log(0.7)};
+  model.unaries.add(0, values);
+  const Graph graph = compile(model);
+  const ReferenceKernel kernel(graph, 1);
+  ChainOptions options;
+  options.chains = 1;
+  options.burn_in = 0;
+  options.sweeps = 300'000;
+  ChainRun run(kernel, options);
+  run.run(Monitor{});
+  run.finish();
+  EXPECT_EQ(run.store().draws(), 300'000U);
+  EXPECT_NEAR(run.store().mean(0), 0.7, precision_floor);
+}
+
 TEST(ChainRun, ResumesBitForBit) {
   const Graph graph = small_graph(3);
   const ReferenceKernel kernel(graph, 8);
