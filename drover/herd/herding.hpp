@@ -31,7 +31,7 @@ enum class HerdSearch { automatic, enumerate, tree, local };
 
 struct HerdOptions {
   HerdSearch search = HerdSearch::automatic;
-  bool adaptive = true;               ///< local search looks harder when the weights would grow
+  bool adaptive = true;                 ///< local search looks harder when the weights would grow
   std::vector<double> start_weights{};  ///< w_0, one per feature; empty: zeros
 };
 

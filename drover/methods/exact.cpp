@@ -11,8 +11,8 @@ namespace drover {
 
 namespace {
 
-// `auto` takes exact inference up to this many table entries, a few minutes of work (bench/results/exact.txt: some
-// 2 10^8 entries per second and core); a user who names the method is not held to it.
+// `auto` takes exact inference up to this many table entries, a few minutes of work (bench/results/exact.txt:
+// some 2 10^8 entries per second and core); a user who names the method is not held to it.
 constexpr double most_operations = 5e10;
 
 std::string why_not(const Problem& problem, Task) {

@@ -113,8 +113,9 @@ Edges random_edges(std::uint32_t variables, double probability, std::uint64_t se
 
 namespace {
 
-// Not exactly uniform over regular graphs, but close. Pairs stubs at random, then repairs loops and double edges by random switches: edges (a, b), (c, d) become
-// (a, d), (c, b). Neighbours stand in rows of `degree`, so a look-up costs one row.
+// Not exactly uniform over regular graphs, but close. Pairs stubs at random, then repairs loops and double
+// edges by random switches: edges (a, b), (c, d) become (a, d), (c, b). Neighbours stand in rows of `degree`,
+// so a look-up costs one row.
 class RegularGraph {
  public:
   RegularGraph(std::uint32_t variables, std::uint32_t degree, RandomSequence& random)

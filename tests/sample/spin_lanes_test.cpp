@@ -28,8 +28,7 @@ TEST(GibbsSpinLanes, LeavesTheDistribution) {
 TEST(GibbsSpinLanes, LeavesTheDistributionInRandomOrder) {
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
     const Graph graph = random_spin_graph(seed);
-    testing::expect_leaves_distribution(GibbsSpinLanes(spin_graph(graph), Scan::random),
-                                        graph, seed);
+    testing::expect_leaves_distribution(GibbsSpinLanes(spin_graph(graph), Scan::random), graph, seed);
   }
 }
 
