@@ -27,7 +27,7 @@ constexpr Entry entries[] = {
     {"diagnose", drover::app::run_diagnose}, {"generate", drover::app::run_generate},
     {"convert", drover::app::run_convert},   {"methods", drover::app::run_methods},
     {"bench", drover::app::run_bench},       {"completion", drover::app::run_completion},
-    {"man", drover::app::run_man},
+    {"man", drover::app::run_man},           {"reproduce", drover::app::run_reproduce},
 };
 
 int dispatch(int argc, char** argv) {

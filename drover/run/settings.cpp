@@ -15,7 +15,7 @@ constexpr double large = 1e15;
 constexpr std::string_view inference = "marginals map logz sample";
 constexpr std::string_view sampling = "marginals sample";
 constexpr std::string_view nearly_all =
-    "info marginals map logz sample herd diagnose generate convert methods bench";
+    "info marginals map logz sample herd diagnose generate convert methods bench reproduce";
 constexpr std::string_view with_model = "marginals map logz sample info";
 
 const std::vector<OptionSpec>& options() {
@@ -29,7 +29,7 @@ const std::vector<OptionSpec>& options() {
        &S::query, 0, 0, "marginals map herd"},
       {"method", "NAME", "the method, or auto; `drover methods` lists them", &S::method, 0, 0, inference},
       {"seed", "N", "seed of all randomness; same seed, same result", &S::seed, 0, large,
-       "marginals map logz sample generate bench info"},
+       "marginals map logz sample generate bench info reproduce"},
       {"threads", "N", "threads to use; 0 means all cores. Results do not depend on it", &S::threads, 0, 4096,
        nearly_all},
       {"chains", "N", "independent chains; 0 lets the method choose", &S::chains, 0, 1 << 20, inference},
@@ -40,7 +40,7 @@ const std::vector<OptionSpec>& options() {
       {"samples", "N", "draws kept in all (herd: pseudo-samples); 0 lets the method choose", &S::samples, 0,
        large, "sample herd"},
       {"time", "SECONDS", "stop after this time with the result so far; 0 means no limit", &S::time, 0, 1e9,
-       "marginals map logz sample herd"},
+       "marginals map logz sample herd reproduce"},
       {"target-rhat", "X", "stop when the largest R-hat falls to X; 0 means no such rule", &S::target_rhat, 0,
        10, sampling},
       {"target-mcse", "X",
@@ -63,9 +63,9 @@ const std::vector<OptionSpec>& options() {
        "marginals"},
       {"check", "", "compare with exact marginals when they can be had", &S::check, 0, 0, "marginals"},
       {"out", "FILE", "write the result here; the extension picks the format", &S::out, 0, 0,
-       "marginals map logz sample herd diagnose generate"},
+       "marginals map logz sample herd diagnose generate reproduce"},
       {"report", "FILE.html", "write a self-contained HTML report", &S::report, 0, 0,
-       "marginals map logz sample diagnose"},
+       "marginals map logz sample diagnose reproduce"},
       {"checkpoint", "FILE", "save the run here, regularly and at the end", &S::checkpoint, 0, 0, sampling},
       {"resume", "", "continue from --checkpoint, bit for bit", &S::resume, 0, 0, sampling},
       {"config", "FILE", "take options from a TOML file or from the settings in an earlier JSON result",
@@ -82,6 +82,10 @@ const std::vector<OptionSpec>& options() {
        &S::binarise, 0, 0, "herd"},
       {"columns", "NAME,...", "only these columns of the data, by name or number", &S::columns, 0, 0, "herd"},
       {"header", "WHETHER", "whether a text table has a header: auto, yes or no", &S::header, 0, 0, "herd"},
+      {"data", "DIR",
+       "folder with the papers' data sets; without it the program makes stand-ins, and says so", &S::data, 0,
+       0, "reproduce"},
+      {"quick", "", "a cut-down run of about a minute", &S::quick, 0, 0, "reproduce"},
       {"width", "N", "grid, torus, potts: columns", &S::width, 1, 1e9, "generate"},
       {"height", "N", "grid, torus, potts: rows; 0 means as many as columns", &S::height, 0, 1e9, "generate"},
       {"periodic", "", "grid, potts: join opposite borders", &S::periodic, 0, 0, "generate"},
@@ -123,6 +127,10 @@ const std::vector<CommandSpec>& commands() {
        "pseudo-samples from moments, by herding; no model is fitted",
        {{"INPUT", "a data table (.csv, .tsv, .npz, IDX; text and IDX also .gz) or a moments file"}},
        "drover herd models/garden.csv --query \"rain=1,lawn=wet\""},
+      {"reproduce",
+       "an experiment of the papers, with the paper's value beside ours",
+       {{"EXPERIMENT", "its name; `list` shows all"}},
+       "drover reproduce herded-rates --quick"},
       {"diagnose",
        "R-hat, effective sample size and autocorrelation of a draws file",
        {{"DRAWS", "a draws file: .npz, .csv, .nc"}},

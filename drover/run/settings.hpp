@@ -52,6 +52,9 @@ struct Settings {
   std::string binarise;
   std::string columns;
   std::string header = "auto";
+  // reproduce
+  std::string data;
+  bool quick = false;
   // generate
   std::int64_t width = 10;
   std::int64_t height = 0;

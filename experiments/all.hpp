@@ -1,0 +1,11 @@
+// The run function of every experiment.
+#pragma once
+
+#include "experiments/experiment.hpp"
+
+namespace drover::experiments {
+
+Outcome herded_two_variable(const Options& options);
+Outcome herded_rates(const Options& options);
+
+}  // namespace drover::experiments

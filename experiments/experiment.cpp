@@ -1,0 +1,102 @@
+#include "experiments/experiment.hpp"
+
+#include <fmt/format.h>
+
+#include <cassert>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "drover/core/error.hpp"
+#include "experiments/all.hpp"
+
+namespace drover::experiments {
+
+std::span<const Experiment> all_experiments() {
+  static constexpr Experiment list[] = {
+      {"herded-two-variable", "error of one marginal against the number of sweeps, two variables",
+       "Herded Gibbs, figure 3", herded_two_variable},
+      {"herded-rates", "how fast the joint distribution is reached on complete and on empty graphs",
+       "Herded Gibbs, theorems 1 and 2", herded_rates},
+  };
+  return list;
+}
+
+const Experiment& find_experiment(std::string_view name) {
+  std::vector<const char*> names;
+  for (const Experiment& experiment : all_experiments()) {
+    if (experiment.name == name) return experiment;
+    names.push_back(experiment.name.data());
+  }
+  const std::string nearest = nearest_name(std::string(name), names.data(), names.size());
+  throw Error(ErrorKind::usage,
+              fmt::format("no experiment '{}'{} (drover reproduce list shows all)", name,
+                          nearest.empty() ? "" : fmt::format("; did you mean {}?", nearest)));
+}
+
+std::optional<std::filesystem::path> find_data(const Options& options, const std::filesystem::path& name) {
+  if (options.data.empty()) return std::nullopt;
+  const std::filesystem::path path = options.data / name;
+  std::error_code ignored;
+  if (!std::filesystem::exists(path, ignored)) return std::nullopt;
+  return path;
+}
+
+ReportFigure to_report(const Figure& figure) {
+  using nlohmann::ordered_json;
+  ordered_json series = ordered_json::array();
+  ordered_json names = ordered_json::array();
+  for (const Curve& curve : figure.curves) {
+    assert(curve.x.size() == curve.y.size());
+    ordered_json points = ordered_json::array();
+    for (std::size_t i = 0; i < curve.x.size(); ++i) {
+      // A logarithmic axis has no place for zero.
+      if ((figure.log_x && !(curve.x[i] > 0)) || (figure.log_y && !(curve.y[i] > 0))) continue;
+      points.push_back({curve.x[i], curve.y[i]});
+    }
+    series.push_back({{"name", curve.name},
+                      {"type", curve.points ? "scatter" : "line"},
+                      {"showSymbol", curve.x.size() <= 30},
+                      {"symbolSize", 5},
+                      {"data", std::move(points)}});
+    names.push_back(curve.name);
+  }
+  const ordered_json option = {
+      {"legend", {{"data", std::move(names)}, {"type", "scroll"}}},
+      {"tooltip", {{"trigger", "item"}}},
+      {"xAxis", {{"type", figure.log_x ? "log" : "value"}, {"name", figure.x_label}, {"scale", true}}},
+      {"yAxis", {{"type", figure.log_y ? "log" : "value"}, {"name", figure.y_label}, {"scale", true}}},
+      {"series", std::move(series)}};
+  return {figure.title, figure.caption, option.dump()};
+}
+
+double mean_of(std::span<const double> values) {
+  assert(!values.empty());
+  double sum = 0;
+  for (double value : values) sum += value;
+  return sum / static_cast<double>(values.size());
+}
+
+double deviation_of(std::span<const double> values) {
+  if (values.size() < 2) return std::numeric_limits<double>::quiet_NaN();
+  const double mean = mean_of(values);
+  double squares = 0;
+  for (double value : values) squares += (value - mean) * (value - mean);
+  return std::sqrt(squares / static_cast<double>(values.size() - 1));
+}
+
+double log_log_slope(std::span<const double> x, std::span<const double> y) {
+  assert(x.size() == y.size());
+  double count = 0, sum_x = 0, sum_y = 0, sum_xx = 0, sum_xy = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    if (!(x[i] > 0) || !(y[i] > 0)) continue;
+    const double u = std::log(x[i]), v = std::log(y[i]);
+    count += 1;
+    sum_x += u;
+    sum_y += v;
+    sum_xx += u * u;
+    sum_xy += u * v;
+  }
+  return (count * sum_xy - sum_x * sum_y) / (count * sum_xx - sum_x * sum_x);
+}
+
+}  // namespace drover::experiments
