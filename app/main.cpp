@@ -21,13 +21,21 @@ struct Entry {
 };
 
 constexpr Entry entries[] = {
-    {"info", drover::app::run_info},         {"marginals", drover::app::run_marginals},
-    {"map", drover::app::run_map},           {"logz", drover::app::run_logz},
-    {"sample", drover::app::run_sample},     {"herd", drover::app::run_herd},
-    {"diagnose", drover::app::run_diagnose}, {"generate", drover::app::run_generate},
-    {"convert", drover::app::run_convert},   {"methods", drover::app::run_methods},
-    {"bench", drover::app::run_bench},       {"completion", drover::app::run_completion},
-    {"man", drover::app::run_man},           {"reproduce", drover::app::run_reproduce},
+    {"info", drover::app::run_info},
+    {"marginals", drover::app::run_marginals},
+    {"map", drover::app::run_map},
+    {"logz", drover::app::run_logz},
+    {"sample", drover::app::run_sample},
+    {"herd", drover::app::run_herd},
+    {"compare", drover::app::run_compare},
+    {"diagnose", drover::app::run_diagnose},
+    {"generate", drover::app::run_generate},
+    {"convert", drover::app::run_convert},
+    {"methods", drover::app::run_methods},
+    {"bench", drover::app::run_bench},
+    {"completion", drover::app::run_completion},
+    {"man", drover::app::run_man},
+    {"reproduce", drover::app::run_reproduce},
 };
 
 int dispatch(int argc, char** argv) {

@@ -53,6 +53,22 @@ std::vector<std::vector<std::string>> row_cells(const Outcome& outcome) {
   return cells;
 }
 
+/// The result as a page of documentation.
+std::string markdown(const Experiment& experiment, const Settings& settings, const Outcome& outcome,
+                     double seconds) {
+  std::string text =
+      fmt::format("# {}\n\n{} ({}). {} run, seed {}, {:.0f} s.\n\n", experiment.name, experiment.summary,
+                  experiment.source, settings.quick ? "Quick" : "Full", settings.seed, seconds);
+  text += "| | paper | ours | spread | |\n|---|---|---|---|---|\n";
+  for (const std::vector<std::string>& cells : row_cells(outcome))
+    text += fmt::format("| {} |\n", fmt::join(cells, " | "));
+  text += "\n";
+  for (const Claim& claim : outcome.claims)
+    text += fmt::format("- {}: {}\n", claim.holds ? "holds" : "**does not hold**", claim.text);
+  for (const std::string& note : outcome.notes) text += fmt::format("\nNote: {}.\n", note);
+  return text;
+}
+
 std::string page(const Experiment& experiment, const Invocation& invocation, const Outcome& outcome,
                  double seconds, const std::vector<std::string>& warnings, const std::string& json) {
   ReportData data;
@@ -88,7 +104,7 @@ int run_reproduce(const Invocation& invocation) {
   const Settings& settings = invocation.settings;
   if (invocation.arguments.at(0) == "list") return list_experiments(settings);
   const Experiment& experiment = experiments::find_experiment(invocation.arguments.at(0));
-  check_outputs(settings, {".json"});
+  check_outputs(settings, {".json", ".md"});
   std::error_code ignored;
   if (!settings.data.empty() && !std::filesystem::is_directory(settings.data, ignored))
     throw Error(ErrorKind::cannot_read, fmt::format("{}: not a folder", settings.data));
@@ -126,7 +142,9 @@ int run_reproduce(const Invocation& invocation) {
   for (const Claim& claim : outcome.claims) claims.push_back({{"claim", claim.text}, {"holds", claim.holds}});
   object.add("claims", claims);
   object.add("seconds", seconds);
-  if (!settings.out.empty()) write_file(settings.out, object.text());
+  if (!settings.out.empty())
+    write_file(settings.out, ends_with(settings.out, ".md") ? markdown(experiment, settings, outcome, seconds)
+                                                            : object.text());
   if (!settings.report.empty())
     write_file(settings.report, page(experiment, invocation, outcome, seconds, warnings, object.text()));
   print_warnings(settings, warnings);

@@ -75,9 +75,6 @@ Coded as_states(const std::string& file, const Column& column, const std::vector
   if (column.cells.size() > most_states)
     fail_at({file}, fmt::format("column {} has {} different values; at most {} can be states of a variable",
                                 column.name, column.cells.size(), most_states));
-  if (column.cells.size() < 2)
-    fail_at({file}, fmt::format("column {} has the one value {} only; leave it out with --columns",
-                                column.name, printable(column.cells.front())));
   Coded coded{std::vector<Value>(order.size()), {}};
   for (std::size_t k = 0; k < order.size(); ++k) {
     coded.value_of_cell[order[k]] = static_cast<Value>(k);
@@ -154,6 +151,9 @@ DataTable assemble(const std::string& file, const std::vector<std::string>& name
   for (std::size_t v = 0; v < chosen.size(); ++v) {
     const Column column = column_at(chosen[v]);
     const Coded coded = code(file, column, options.binarise);
+    if (coded.state_names.size() < 2 && !options.constant_columns)
+      fail_at({file}, fmt::format("column {} has the one value {} only; leave it out with --columns",
+                                  column.name, printable(column.cells.front())));
     for (std::size_t r = 0; r < rows; ++r)
       table.values[r * chosen.size() + v] = coded.value_of_cell[column.rows[r]];
     table.names.push_back(names[chosen[v]]);

@@ -25,8 +25,9 @@ struct DataOptions {
   /// For numeric columns that are not 0 and 1. "mean": 1 where x >= mean; "median": 1 where x > median; a
   /// number: 1 where x >= it; "none": every number is a state, in ascending order; "": an error.
   std::string binarise{};
-  std::string header = "auto";  ///< auto, yes or no
-  std::string columns{};        ///< NAME,... or numbers: only these, in this order; empty: all
+  std::string header = "auto";    ///< auto, yes or no
+  std::string columns{};          ///< NAME,... or numbers: only these, in this order; empty: all
+  bool constant_columns = false;  ///< whether a column of one state is allowed; else an error
 };
 
 struct DataTable {

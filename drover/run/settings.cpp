@@ -15,7 +15,7 @@ constexpr double large = 1e15;
 constexpr std::string_view inference = "marginals map logz sample";
 constexpr std::string_view sampling = "marginals sample";
 constexpr std::string_view nearly_all =
-    "info marginals map logz sample herd diagnose generate convert methods bench reproduce";
+    "info marginals map logz sample herd diagnose generate convert methods bench reproduce compare";
 constexpr std::string_view with_model = "marginals map logz sample info";
 
 const std::vector<OptionSpec>& options() {
@@ -63,7 +63,7 @@ const std::vector<OptionSpec>& options() {
        "marginals"},
       {"check", "", "compare with exact marginals when they can be had", &S::check, 0, 0, "marginals"},
       {"out", "FILE", "write the result here; the extension picks the format", &S::out, 0, 0,
-       "marginals map logz sample herd diagnose generate reproduce"},
+       "marginals map logz sample herd diagnose generate reproduce compare"},
       {"report", "FILE.html", "write a self-contained HTML report", &S::report, 0, 0,
        "marginals map logz sample diagnose reproduce"},
       {"checkpoint", "FILE", "save the run here, regularly and at the end", &S::checkpoint, 0, 0, sampling},
@@ -79,9 +79,11 @@ const std::vector<OptionSpec>& options() {
       {"search", "HOW", "how the maximum is found: auto, enumerate, tree or local", &S::search, 0, 0, "herd"},
       {"binarise", "AT",
        "numeric columns become 0 and 1 at mean, median or a number; none: every number is a state",
-       &S::binarise, 0, 0, "herd"},
-      {"columns", "NAME,...", "only these columns of the data, by name or number", &S::columns, 0, 0, "herd"},
-      {"header", "WHETHER", "whether a text table has a header: auto, yes or no", &S::header, 0, 0, "herd"},
+       &S::binarise, 0, 0, "herd compare"},
+      {"columns", "NAME,...", "only these columns of the data, by name or number", &S::columns, 0, 0,
+       "herd compare"},
+      {"header", "WHETHER", "whether a text table has a header: auto, yes or no", &S::header, 0, 0,
+       "herd compare"},
       {"data", "DIR",
        "folder with the papers' data sets; without it the program makes stand-ins, and says so", &S::data, 0,
        0, "reproduce"},
@@ -135,6 +137,10 @@ const std::vector<CommandSpec>& commands() {
        "R-hat, effective sample size and autocorrelation of a draws file",
        {{"DRAWS", "a draws file: .npz, .csv, .nc"}},
        "drover diagnose draws.npz"},
+      {"compare",
+       "how far two sets of samples are apart: MMD, single and pair statistics",
+       {{"A", "a data table: .csv, .tsv, .npz (draws too), IDX"}, {"B", "another"}},
+       "drover compare data.csv draws.npz"},
       {"generate",
        "make a model: grid, torus, chain, tree, complete, random, regular, potts, tables, rbm",
        {{"KIND", "the kind of model"}},

@@ -1,0 +1,47 @@
+// drover compare, as a person runs it.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "tests/support/command.hpp"
+
+namespace drover {
+namespace {
+
+using testing::drover_command;
+using testing::TemporaryFolder;
+
+TEST(Compare, StatesAreMatchedByName) {
+  TemporaryFolder folder;
+  const std::string a = folder.write("a.csv", "sky,rain\nblue,0\ngrey,1\n");
+  const std::string b = folder.write("b.csv", "sky,rain\ngrey,1\ngrey,1\n");
+  const auto json = drover_command("compare " + a + " " + b + " --json").json();
+  EXPECT_DOUBLE_EQ(json["mean_difference_max"].get<double>(), 0.5);
+  // k = 1 for equal rows, exp(-1) for rows that differ in both: (1 + e^-1)/2 + 1 - (1 + e^-1).
+  EXPECT_NEAR(json["mmd_squared"].get<double>(), 0.5 - std::exp(-1.0) / 2, 1e-12);
+}
+
+TEST(Compare, ReadsEveryKindOfDraws) {
+  TemporaryFolder folder;
+  const std::string model = testing::model_path("grid-3x3.uai");
+  for (const char* name : {"a.npz", "a.csv", "a.nc"})
+    EXPECT_EQ(
+        drover_command("sample " + model + " --samples 200 --quiet --out " + folder.file(name)).exit_code, 0);
+  for (const char* name : {"a.csv", "a.nc"}) {
+    const auto json =
+        drover_command("compare " + folder.file("a.npz") + " " + folder.file(name) + " --json").json();
+    EXPECT_EQ(json["pair_difference_rms"].get<double>(), 0) << name;
+    EXPECT_EQ(json["variables"], 9);
+  }
+}
+
+TEST(Compare, RefusesDifferentVariables) {
+  TemporaryFolder folder;
+  const std::string a = folder.write("a.csv", "x\n0\n1\n"), b = folder.write("b.csv", "x,y\n0,1\n1,1\n");
+  const auto result = drover_command("compare " + a + " " + b);
+  EXPECT_EQ(result.exit_code, 65);
+  EXPECT_NE(result.error.find("has 1 variable"), std::string::npos) << result.error;
+}
+
+}  // namespace
+}  // namespace drover
