@@ -140,7 +140,7 @@ const std::vector<CommandSpec>& commands() {
       {"compare",
        "how far two sets of samples are apart: MMD, single and pair statistics",
        {{"A", "a data table: .csv, .tsv, .npz (draws too), IDX"}, {"B", "another"}},
-       "drover compare data.csv draws.npz"},
+       "drover compare models/garden.csv models/garden.csv"},
       {"generate",
        "make a model: grid, torus, chain, tree, complete, random, regular, potts, tables, rbm",
        {{"KIND", "the kind of model"}},
