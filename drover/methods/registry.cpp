@@ -40,8 +40,8 @@ bool Method::does(Task task) const {
 
 std::span<const Method> all_methods() {
   static const std::vector<Method> methods = {
-      exact_method(), gibbs_method(),          blocked_gibbs_method(), tempering_method(),
-      ais_method(),   annealed_gibbs_method(), icm_method(),           herded_gibbs_method()};
+      exact_method(),          gibbs_method(), blocked_gibbs_method(), tempering_method(), ais_method(),
+      annealed_gibbs_method(), icm_method(),   herded_gibbs_method(),  gwg_method()};
   return methods;
 }
 
