@@ -16,15 +16,17 @@ namespace drover {
 
 /// What the numbers are for; different streams of one seed are independent.
 enum class Stream : std::uint32_t {
-  start = 0,      ///< starting states
-  sweep = 1,      ///< updates of variables
-  order = 2,      ///< random scan order
-  swap = 3,       ///< tempering swaps
-  generate = 4,   ///< random models
-  exact = 5,      ///< independent draws from a junction tree
-  tie_break = 6,  ///< elimination orders
-  resample = 7,   ///< bootstrap and other uses after sampling
-  weights = 8,    ///< first weights of herded Gibbs
+  start = 0,         ///< starting states
+  sweep = 1,         ///< updates of variables
+  order = 2,         ///< random scan order
+  swap = 3,          ///< tempering swaps
+  generate = 4,      ///< random models
+  exact = 5,         ///< independent draws from a junction tree
+  tie_break = 6,     ///< elimination orders
+  resample = 7,      ///< bootstrap and other uses after sampling
+  weights = 8,       ///< first weights of herded Gibbs
+  hidden_units = 9,  ///< draws of hidden units given visible ones
+  learn = 10,        ///< first parameters and the order of training rows
 };
 
 class Random {
