@@ -5,6 +5,9 @@
 
 namespace drover::experiments {
 
+Outcome herding_tipi(const Options& options);
+Outcome herding_counts(const Options& options);
+Outcome herding_classify(const Options& options);
 Outcome herded_two_variable(const Options& options);
 Outcome herded_rates(const Options& options);
 

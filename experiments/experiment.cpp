@@ -13,6 +13,12 @@ namespace drover::experiments {
 
 std::span<const Experiment> all_experiments() {
   static constexpr Experiment list[] = {
+      {"herding-tipi", "the Tipi function of two features, and the weights of herding on it",
+       "Herding, figure 2", herding_tipi},
+      {"herding-counts", "the distribution of the number of ones, from pair and triple moments",
+       "Herding, table 1 and figure 3", herding_counts},
+      {"herding-classify", "errors of a classifier learned online from pseudo-samples", "Herding, table 2",
+       herding_classify},
       {"herded-two-variable", "error of one marginal against the number of sweeps, two variables",
        "Herded Gibbs, figure 3", herded_two_variable},
       {"herded-rates", "how fast the joint distribution is reached on complete and on empty graphs",

@@ -3,9 +3,11 @@
 //   <w_t, phi(s)> = <w_0, phi(s)> + t <mu, phi(s)> - sum over tau of <phi(s_tau), phi(s)>
 //
 // The last term is a table over states; a step adds to it the number of features that hold both in s and in
-// the last pseudo-sample: a count of common bits. One pass over the table updates it and finds the maximum;
-// ties go to the first state. No score is recomputed from weights, and the sums of counts are exact. Assumes
-// few states (2^16 or so): time and memory are proportional to states * features / 64.
+// the last pseudo-sample: a count of common bits; with all pairs (and triples) of binary variables it follows
+// from the number k of common ones, k + k (k-1) / 2 (+ k (k-1) (k-2) / 6). One pass over the table updates it
+// and finds the maximum; ties go to the first state. No score is recomputed from weights, and the sums of
+// counts are exact. Assumes few states (2^16 or so): time and memory are proportional to states * features
+// / 64.
 #include <cassert>
 #include <cmath>
 #include <limits>
@@ -40,8 +42,10 @@ namespace drover {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// Adds the pseudo-sample `last` to the table and returns the best state at time t.
-std::size_t advance(const TableView& view, std::size_t last, double t) {
+/// Adds the pseudo-sample `last` to the table and returns the best state at time t. Bits are features (order
+/// 0) or the variables themselves (complete sets of order 2 or 3).
+template <int order>
+HWY_INLINE std::size_t advance(const TableView& view, std::size_t last, double t) {
   const hn::ScalableTag<double> d;
   const hn::RebindToUnsigned<decltype(d)> du;
   const hn::RebindToSigned<decltype(d)> di;
@@ -51,13 +55,22 @@ std::size_t advance(const TableView& view, std::size_t last, double t) {
   auto index = hn::Iota(d, 0.0);
   const auto step = hn::Set(d, static_cast<double>(lanes));
   const auto time = hn::Set(d, t);
+  [[maybe_unused]] const auto half = hn::Set(d, 0.5), one = hn::Set(d, 1.0), two = hn::Set(d, 2.0),
+                              third = hn::Set(d, 1.0 / 3);
   for (std::size_t s = 0; s < view.padded_states; s += lanes) {
     auto common = hn::Zero(du);
     for (std::size_t w = 0; w < view.words; ++w) {
       const std::uint64_t* row = view.bits + w * view.padded_states;
       common = hn::Add(common, hn::PopulationCount(hn::And(hn::Load(du, row + s), hn::Set(du, row[last]))));
     }
-    const auto visited = hn::Add(hn::Load(d, view.visited + s), hn::ConvertTo(d, hn::BitCast(di, common)));
+    auto held = hn::ConvertTo(d, hn::BitCast(di, common));
+    if constexpr (order > 0) {
+      const auto others = hn::Mul(hn::Sub(held, one), half);
+      const auto triples = hn::MulAdd(hn::Sub(held, two), third, one);
+      held = hn::MulAdd(held, order == 3 ? hn::Mul(others, triples) : others, held);
+      if constexpr (order == 3) held = hn::Round(held);  // of thirds: a whole number again
+    }
+    const auto visited = hn::Add(hn::Load(d, view.visited + s), held);
     hn::Store(visited, d, view.visited + s);
     const auto score = hn::MulSub(time, hn::Load(d, view.rate + s), visited);
     const auto better = hn::Gt(score, best);
@@ -72,6 +85,16 @@ std::size_t advance(const TableView& view, std::size_t last, double t) {
   return static_cast<std::size_t>(hn::GetLane(hn::MinOfLanes(d, candidates)));
 }
 
+std::size_t advance_features(const TableView& view, std::size_t last, double t) {
+  return advance<0>(view, last, t);
+}
+std::size_t advance_pairs(const TableView& view, std::size_t last, double t) {
+  return advance<2>(view, last, t);
+}
+std::size_t advance_triples(const TableView& view, std::size_t last, double t) {
+  return advance<3>(view, last, t);
+}
+
 }  // namespace HWY_NAMESPACE
 }  // namespace drover
 HWY_AFTER_NAMESPACE();
@@ -79,7 +102,9 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace drover {
 
-HWY_EXPORT(advance);
+HWY_EXPORT(advance_features);
+HWY_EXPORT(advance_pairs);
+HWY_EXPORT(advance_triples);
 
 namespace {
 
@@ -89,7 +114,7 @@ class EnumeratingEngine : public HerdEngine {
       : set_(moments.set),
         states_(static_cast<std::size_t>(state_count(set_))),
         padded_((states_ + 15) / 16 * 16),
-        words_((set_.size() + 63) / 64),
+        words_(set_.complete_order > 0 ? 1 : (set_.size() + 63) / 64),
         bits_(hwy::AllocateAligned<std::uint64_t>(padded_ * words_)),
         rate_(hwy::AllocateAligned<double>(padded_)),
         visited_(hwy::AllocateAligned<double>(padded_)),
@@ -99,11 +124,12 @@ class EnumeratingEngine : public HerdEngine {
     std::fill_n(visited_.get(), padded_, 0.0);
     state_.assign(set_.variables(), 0);
     for (std::size_t s = 0; s < states_; ++s) {
-      write_state(s);
+      write_state(s, state_);
       rate_[s] = 0;
       for (std::size_t f = 0; f < set_.size(); ++f) {
         if (!set_.holds(set_.features[f], state_)) continue;
-        bits_[f / 64 * padded_ + s] |= std::uint64_t{1} << (f % 64);
+        if (f / 64 < words_ && (set_.complete_order == 0 || set_.features[f].order == 1))
+          bits_[f / 64 * padded_ + s] |= std::uint64_t{1} << (f % 64);
         rate_[s] += moments.values[f];
         if (!start_weights.empty()) visited_[s] -= start_weights[f];
       }
@@ -114,27 +140,32 @@ class EnumeratingEngine : public HerdEngine {
   }
 
   void step() override {
-    write_state(next_);
+    write_state(next_, state_);
     ++visits_[next_];
     ++samples_;
     const TableView view{padded_, words_, bits_.get(), rate_.get(), visited_.get()};
-    next_ = HWY_DYNAMIC_DISPATCH(advance)(view, next_, static_cast<double>(samples_));
+    const auto t = static_cast<double>(samples_);
+    next_ = set_.complete_order == 2   ? HWY_DYNAMIC_DISPATCH(advance_pairs)(view, next_, t)
+            : set_.complete_order == 3 ? HWY_DYNAMIC_DISPATCH(advance_triples)(view, next_, t)
+                                       : HWY_DYNAMIC_DISPATCH(advance_features)(view, next_, t);
   }
   std::span<const Value> state() const override { return state_; }
   void counts(std::span<double> out) const override {
     std::fill(out.begin(), out.end(), 0.0);
+    std::vector<Value> x(set_.variables());
     for (std::size_t s = 0; s < states_; ++s) {
       if (visits_[s] == 0) continue;
+      write_state(s, x);
       for (std::size_t f = 0; f < set_.size(); ++f)
-        if (bits_[f / 64 * padded_ + s] >> (f % 64) & 1) out[f] += static_cast<double>(visits_[s]);
+        if (set_.holds(set_.features[f], x)) out[f] += static_cast<double>(visits_[s]);
     }
   }
 
  private:
   /// The last variable runs fastest.
-  void write_state(std::size_t s) {
+  void write_state(std::size_t s, std::span<Value> x) const {
     for (std::size_t v = set_.variables(); v-- > 0; s /= set_.cardinalities[v])
-      state_[v] = static_cast<Value>(s % set_.cardinalities[v]);
+      x[v] = static_cast<Value>(s % set_.cardinalities[v]);
   }
 
   const FeatureSet& set_;
@@ -159,7 +190,7 @@ double state_count(const FeatureSet& set) {
 }
 
 double enumeration_words(const FeatureSet& set) {
-  return state_count(set) * std::ceil(static_cast<double>(set.size()) / 64);
+  return state_count(set) * (set.complete_order > 0 ? 1 : std::ceil(static_cast<double>(set.size()) / 64));
 }
 
 std::unique_ptr<HerdEngine> make_enumerating_engine(const Moments& moments,

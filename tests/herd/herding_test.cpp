@@ -112,6 +112,25 @@ TEST(Herding, EnumerationAndTreeReachTheMaximum) {
   }
 }
 
+TEST(Herding, EnumerationReachesTheMaximumOfCompleteSets) {
+  for (std::uint32_t n : {2U, 3U, 5U, 9U}) {
+    for (std::uint32_t order : {2U, 3U}) {
+      const Moments moments = random_moments(binary(n), order, 40, n);
+      Herding herding(moments, {.search = HerdSearch::enumerate});
+      std::vector<Value> x(n);
+      for (int t = 0; t < 100; ++t) {
+        const std::vector<double> weights = herding.weights();
+        double best = -1e300;
+        for (std::uint32_t s = 0; s < 1U << n; ++s) {
+          for (std::uint32_t v = 0; v < n; ++v) x[v] = static_cast<Value>(s >> v & 1);
+          best = std::max(best, score(moments.set, weights, x));
+        }
+        ASSERT_NEAR(score(moments.set, weights, herding.step()), best, 1e-10) << n << " at " << t;
+      }
+    }
+  }
+}
+
 TEST(Herding, LocalSearchEndsWhereNoSingleChangeImproves) {
   for (std::uint32_t seed = 1; seed <= 10; ++seed) {
     const std::vector<std::uint32_t> cardinalities = {2, 3, 2, 4, 2, 2, 3, 2, 2, 2};
