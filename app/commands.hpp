@@ -13,6 +13,7 @@ int run_sample(const Invocation& invocation);
 int run_herd(const Invocation& invocation);
 int run_reproduce(const Invocation& invocation);
 int run_compare(const Invocation& invocation);
+int run_learn(const Invocation& invocation);
 int run_diagnose(const Invocation& invocation);
 int run_generate(const Invocation& invocation);
 int run_convert(const Invocation& invocation);

@@ -35,6 +35,7 @@ constexpr Entry entries[] = {
     {"bench", drover::app::run_bench},
     {"completion", drover::app::run_completion},
     {"man", drover::app::run_man},
+    {"learn", drover::app::run_learn},
     {"reproduce", drover::app::run_reproduce},
 };
 

@@ -69,6 +69,30 @@ SpinGraph spin_graph(const Graph& graph) {
   return spins;
 }
 
+SpinGraph spin_graph(const BinaryMachine& machine) {
+  SpinGraph graph;
+  const std::size_t n = machine.variables(), edges = machine.edges();
+  graph.bias = machine.biases;
+  graph.offsets.assign(n + 1, 0);
+  for (std::size_t e = 0; e < edges; ++e) {
+    ++graph.offsets[machine.first[e] + 1];
+    ++graph.offsets[machine.second[e] + 1];
+  }
+  for (std::size_t i = 0; i < n; ++i) graph.offsets[i + 1] += graph.offsets[i];
+  graph.neighbour.resize(2 * edges);
+  graph.weight.resize(2 * edges);
+  // Edges ordered by (first, second) fill every row in ascending order when the smaller neighbours of all
+  // rows are put in before the larger ones.
+  std::vector<std::size_t> next(graph.offsets.begin(), graph.offsets.end() - 1);
+  const auto put = [&](VariableId row, VariableId other, float weight) {
+    graph.neighbour[next[row]] = other;
+    graph.weight[next[row]++] = weight;
+  };
+  for (std::size_t e = 0; e < edges; ++e) put(machine.second[e], machine.first[e], machine.weights[e]);
+  for (std::size_t e = 0; e < edges; ++e) put(machine.first[e], machine.second[e], machine.weights[e]);
+  return graph;
+}
+
 double largest_field(const SpinGraph& graph) {
   double largest = 0;
   for (std::size_t i = 0; i < graph.size(); ++i) {

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "drover/compile/graph.hpp"
+#include "drover/model/binary_machine.hpp"
 
 namespace drover {
 
@@ -36,6 +37,9 @@ struct SpinGraph {
 
 /// Requires graph.is_spin(). Several pairs of the same two variables become one.
 SpinGraph spin_graph(const Graph& graph);
+
+/// The same of a machine: its edges, in order of (first, second), each once.
+SpinGraph spin_graph(const BinaryMachine& machine);
 
 /// A bound of |f_i| for every variable and state: the largest |bias_i| + sum_j |weight_ij|.
 double largest_field(const SpinGraph& graph);

@@ -10,6 +10,7 @@
 #include "drover/io/bif.hpp"
 #include "drover/io/coo.hpp"
 #include "drover/io/fg.hpp"
+#include "drover/io/machine_file.hpp"
 #include "drover/io/uai.hpp"
 
 namespace drover {
@@ -65,6 +66,7 @@ Model read_model(TextSource& source, ModelFormat format) {
 }
 
 Model read_model(const std::string& path) {
+  if (path.ends_with(".drv") || path.ends_with(".drv.gz")) return model_of(read_machine(path));
   TextSource source(path);
   const auto format = format_of_extension(path);
   return read_model(source, format ? *format : guess_format(source));

@@ -1,4 +1,5 @@
-// Reads and writes a model in any format: .uai, .bif, .fg, .coo, .ising, each also with .gz behind it.
+// Reads and writes a model in any format: .uai, .bif, .fg, .coo, .ising, each also with .gz behind it;
+// reads learnt machines (.drv).
 #pragma once
 
 #include <string>

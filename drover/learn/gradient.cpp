@@ -1,11 +1,10 @@
 #include "drover/learn/gradient.hpp"
 
-#include <tbb/parallel_for.h>
-
 #include <algorithm>
 #include <cassert>
 #include <cmath>
 
+#include "drover/compile/spin_graph.hpp"
 #include "drover/core/log_math.hpp"
 #include "drover/learn/rbm_batch.hpp"
 
@@ -190,61 +189,6 @@ class ExactGradient : public GradientSource {
   TrainingData data_;
 };
 
-class PseudoLikelihoodGradient : public GradientSource {
- public:
-  explicit PseudoLikelihoodGradient(const TrainingData& data) : data_(data) {}
-
-  // log p(x_i | rest) = log sigma((2 x_i - 1) f_i); its gradient in f_i is r_i = x_i - sigma(f_i), so that of
-  // w_ij is the mean of r_i x_j + r_j x_i.
-  double gradient(const BinaryMachine& machine, std::span<const std::uint32_t> rows, std::uint64_t,
-                  Statistics& gradient) override {
-    assert(machine.hidden == 0);
-    const SpinGraph graph = spin_graph(machine);
-    const std::size_t n = machine.variables(), count = rows.size();
-    std::vector<float> x(n * count), rest(n * count), logs(n);  // (variable, row)
-    for (std::size_t r = 0; r < count; ++r)
-      for (std::size_t i = 0; i < n; ++i)
-        x[i * count + r] = data_.values[std::size_t{rows[r]} * data_.variables + i];
-    gradient.biases.resize(n);
-    gradient.weights.resize(machine.edges());
-    const float share = 1.0F / static_cast<float>(count);
-    tbb::parallel_for(std::size_t{0}, n, [&](std::size_t i) {
-      float* field = rest.data() + i * count;
-      std::fill_n(field, count, graph.bias[i]);
-      const auto neighbours = graph.neighbours(i);
-      const auto weights = graph.weights(i);
-      for (std::size_t k = 0; k < neighbours.size(); ++k) {
-        const float* other = x.data() + neighbours[k] * count;
-        for (std::size_t r = 0; r < count; ++r) field[r] += weights[k] * other[r];
-      }
-      float sum = 0, log_sum = 0;
-      for (std::size_t r = 0; r < count; ++r) {
-        const float own = x[i * count + r];
-        const float signed_field = own > 0 ? field[r] : -field[r];
-        log_sum -= signed_field > 0 ? std::log1p(std::exp(-signed_field))
-                                    : std::log1p(std::exp(signed_field)) - signed_field;
-        field[r] = own - 1 / (1 + std::exp(-field[r]));
-        sum += field[r];
-      }
-      gradient.biases[i] = share * sum;
-      logs[i] = share * log_sum;
-    });
-    tbb::parallel_for(std::size_t{0}, machine.edges(), [&](std::size_t e) {
-      const std::size_t i = machine.first[e] * count, j = machine.second[e] * count;
-      float sum = 0;
-      for (std::size_t r = 0; r < count; ++r) sum += rest[i + r] * x[j + r] + rest[j + r] * x[i + r];
-      gradient.weights[e] = share * sum;
-    });
-    double total = 0;
-    for (float l : logs) total += l;
-    return total;
-  }
-  std::string_view objective() const override { return "mean log pseudo-likelihood"; }
-
- private:
-  TrainingData data_;
-};
-
 }  // namespace
 
 std::unique_ptr<GradientSource> sampled_gradient(const TrainingData& data,
@@ -260,10 +204,6 @@ std::unique_ptr<GradientSource> block_gibbs_gradient(const TrainingData& data,
 
 std::unique_ptr<GradientSource> exact_gradient(const TrainingData& data) {
   return std::make_unique<ExactGradient>(data);
-}
-
-std::unique_ptr<GradientSource> pseudo_likelihood_gradient(const TrainingData& data) {
-  return std::make_unique<PseudoLikelihoodGradient>(data);
 }
 
 }  // namespace drover

@@ -11,8 +11,8 @@
 #include <memory>
 #include <span>
 
-#include "drover/learn/binary_machine.hpp"
 #include "drover/learn/machine_sampler.hpp"
+#include "drover/learn/machine_statistics.hpp"
 
 namespace drover {
 
@@ -45,9 +45,6 @@ std::unique_ptr<GradientSource> block_gibbs_gradient(const TrainingData& data,
                                                      const MachineSamplerOptions& options);
 /// Enumeration of all joint states of all variables; returns the mean log likelihood of the rows.
 std::unique_ptr<GradientSource> exact_gradient(const TrainingData& data);
-/// The pseudo-likelihood of machines without hidden variables: returns its mean logarithm per row.
-std::unique_ptr<GradientSource> pseudo_likelihood_gradient(const TrainingData& data);
-
 /// Joint states that exact_gradient() visits at most: 2^20.
 inline constexpr std::size_t most_exact_variables = 20;
 

@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 
+#include "drover/compile/spin_graph.hpp"
 #include "drover/core/random.hpp"
 #include "drover/sample/gibbs_spin_lanes.hpp"
 #include "drover/sample/gibbs_with_gradients.hpp"

@@ -10,7 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "drover/learn/binary_machine.hpp"
+#include "drover/learn/bit_batch.hpp"
+#include "drover/model/binary_machine.hpp"
 
 namespace drover {
 

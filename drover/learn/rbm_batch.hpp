@@ -17,7 +17,7 @@
 #include <span>
 #include <vector>
 
-#include "drover/learn/binary_machine.hpp"
+#include "drover/model/binary_machine.hpp"
 
 namespace drover {
 

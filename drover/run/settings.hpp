@@ -52,6 +52,20 @@ struct Settings {
   std::string binarise;
   std::string columns;
   std::string header = "auto";
+  // learn
+  std::int64_t iterations = 0;
+  std::int64_t batch = 100;
+  std::string rule = "adam";
+  double rate = 0;
+  double decay = 0;
+  double l1 = 0;
+  double l2 = 0;
+  bool reset = false;
+  double weight_sd = 0.01;
+  double held_out = 0;
+  std::int64_t check_every = 0;
+  std::int64_t patience = 0;
+  std::int64_t image_width = 0;
   // reproduce
   std::string data;
   bool quick = false;

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "drover/compile/graph.hpp"
+#include "drover/compile/spin_graph.hpp"
 #include "drover/core/random.hpp"
 #include "drover/infer/enumerate.hpp"
 #include "drover/learn/fit.hpp"
@@ -107,25 +108,6 @@ TEST(Gradient, ExactIsTheSlopeOfTheLikelihood) {
   }
 }
 
-TEST(Gradient, PseudoLikelihoodIsTheSlopeOfItself) {
-  BinaryMachine machine = random_machine(MachineKind::ising, 5, 0, 9);
-  const auto rows = random_rows(6, 20, 5);
-  const auto source = pseudo_likelihood_gradient({rows, 5});
-  const auto list = all_rows(20);
-  Statistics gradient, unused;
-  source->gradient(machine, list, 0, gradient);
-  const float h = 0.01F;
-  for (std::size_t e = 0; e < machine.edges(); ++e) {
-    const float kept = machine.weights[e];
-    machine.weights[e] = kept + h;
-    const double up = source->gradient(machine, list, 0, unused);
-    machine.weights[e] = kept - h;
-    const double down = source->gradient(machine, list, 0, unused);
-    machine.weights[e] = kept;
-    EXPECT_NEAR(gradient.weights[e], (up - down) / (2 * h), 2e-4);
-  }
-}
-
 /// Sampled gradients scatter about the exact one; averaged over `repeats` batches of `chains` independent
 /// chains each statistic has a standard error of at most 0.5 / sqrt(repeats chains).
 void expect_unbiased(const BinaryMachine& machine, GradientSource& source, const std::vector<Value>& rows,
@@ -222,9 +204,6 @@ TEST(Fit, FindsAKnownModelAgain) {
   const auto never = [](std::uint64_t, double) { return false; };
   fit(machine, data, *exact_gradient(data), options, never);
   for (std::size_t e = 0; e < 3; ++e) EXPECT_NEAR(machine.weights[e], truth.weights[e], 0.02);
-  BinaryMachine by_pairs = complete_machine(MachineKind::ising, 3, 0);
-  fit(by_pairs, data, *pseudo_likelihood_gradient(data), options, never);
-  for (std::size_t e = 0; e < 3; ++e) EXPECT_NEAR(by_pairs.weights[e], truth.weights[e], 0.02);
 }
 
 TEST(Fit, DoesNotDependOnTheNumberOfThreads) {

@@ -9,12 +9,9 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 #include <string_view>
 #include <vector>
 
-#include "drover/compile/spin_graph.hpp"
-#include "drover/learn/bit_batch.hpp"
 #include "drover/model/model.hpp"
 
 namespace drover {
@@ -39,14 +36,6 @@ BinaryMachine complete_machine(MachineKind kind, std::uint32_t visible, std::uin
 /// All pairs of a visible and a hidden variable.
 BinaryMachine restricted_machine(std::uint32_t visible, std::uint32_t hidden);
 
-SpinGraph spin_graph(const BinaryMachine& machine);
 Model to_model(const BinaryMachine& machine);
-
-/// Means of x_i, and of x_first x_second over the edges, in a batch of states of all variables.
-struct Statistics {
-  std::vector<float> biases;
-  std::vector<float> weights;
-};
-void measure(const BinaryMachine& machine, const BitBatch& batch, Statistics& statistics);
 
 }  // namespace drover

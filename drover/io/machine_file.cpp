@@ -1,0 +1,80 @@
+#include "drover/io/machine_file.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "drover/core/error.hpp"
+#include "drover/io/model_archive.hpp"
+
+namespace drover {
+
+namespace {
+
+constexpr std::uint32_t most_units = 1U << 20;
+
+}  // namespace
+
+void write_machine(const std::string& path, const MachineFile& file) {
+  const BinaryMachine& machine = file.machine;
+  ModelArchive archive{std::string(machine_kind_name(machine.kind))};
+  archive.header["visible"] = machine.visible;
+  archive.header["hidden"] = machine.hidden;
+  archive.header["trained"] = file.trained;
+  archive.add("weights", machine.weights);
+  archive.add("biases", machine.biases);
+  archive.add("names", file.visible_names);
+  write_model_archive(path, archive);
+}
+
+MachineFile read_machine(const std::string& path) {
+  const std::string kind = model_archive_kind(path);
+  MachineFile file;
+  MachineKind machine_kind = MachineKind::ising;
+  if (kind == "rbm")
+    machine_kind = MachineKind::rbm;
+  else if (kind == "boltzmann")
+    machine_kind = MachineKind::boltzmann;
+  else if (kind != "ising")
+    throw Error(
+        ErrorKind::bad_data,
+        fmt::format("{}: expected a learnt ising, boltzmann or rbm model, found one of kind {}", path, kind));
+  const ModelArchive archive = read_model_archive(path, kind);
+  const auto visible = archive.member<std::uint32_t>("visible"),
+             hidden = archive.member<std::uint32_t>("hidden");
+  if (visible > most_units || hidden > most_units)
+    throw Error(ErrorKind::bad_data,
+                fmt::format("{}: {} visible and {} hidden variables are too many", path, visible, hidden));
+  // Sizes are compared before the edges are made: a few bytes must not ask for gigabytes.
+  const std::uint64_t n = std::uint64_t{visible} + hidden;
+  const std::uint64_t edges =
+      machine_kind == MachineKind::rbm ? std::uint64_t{visible} * hidden : n * (n - 1) / 2;
+  const std::vector<float>& weights = archive.array<float>("weights", n == 0 ? 0 : edges);
+  const std::vector<float>& biases = archive.array<float>("biases", n);
+  const auto finite = [](float x) { return std::isfinite(x); };
+  if (!std::all_of(weights.begin(), weights.end(), finite) ||
+      !std::all_of(biases.begin(), biases.end(), finite))
+    throw Error(ErrorKind::bad_data, path + ": expected finite weights and biases");
+  file.machine = machine_kind == MachineKind::rbm ? restricted_machine(visible, hidden)
+                                                  : complete_machine(machine_kind, visible, hidden);
+  file.machine.weights = weights;
+  file.machine.biases = biases;
+  file.trained = archive.member<nlohmann::ordered_json>("trained");
+  file.visible_names = archive.array<std::string>("names", visible);
+  return file;
+}
+
+Model model_of(const MachineFile& file) {
+  Model model = to_model(file.machine);
+  for (std::uint32_t v = 0; v < file.machine.visible; ++v)
+    model.variable_names.push_back(file.visible_names[v]);
+  for (std::uint32_t h = 0; h < file.machine.hidden; ++h)
+    model.variable_names.push_back("h" + std::to_string(h));
+  if (file.trained.is_object() && file.trained.value("method", "") == "pmp")
+    model.warnings.emplace_back(
+        "this machine was trained with pmp: its parameters belong to that sampler (--method pmp)");
+  return model;
+}
+
+}  // namespace drover
