@@ -26,6 +26,7 @@ MarginalsResult marginals(const Problem& problem, const Monitor& monitor) {
   beliefs.run(reporting_to(problem, monitor));
   MarginalsResult result;
   note_run(beliefs, order.is_forest, result);
+  warn_of_cycles(order.is_forest, result);
   result.marginals = beliefs.marginals();
   result.converged = beliefs.converged();
   result.exact = order.is_forest && beliefs.converged();
@@ -41,6 +42,7 @@ LogZResult logz(const Problem& problem, const Monitor& monitor) {
   beliefs.run(reporting_to(problem, monitor));
   LogZResult result;
   note_run(beliefs, order.is_forest, result);
+  warn_of_cycles(order.is_forest, result);
   result.log_z = beliefs.log_z();
   result.exact = order.is_forest && beliefs.converged();
   if (result.exact) {
@@ -124,6 +126,7 @@ OnIteration reporting_to(const Problem& problem, const Monitor& monitor) {
 
 void note_run(const BeliefPropagation& beliefs, bool is_forest, RunFacts& facts) {
   facts.sweeps = beliefs.iterations();
+  facts.updates = static_cast<double>(beliefs.messages().size()) * static_cast<double>(beliefs.iterations());
   facts.details["iterations"] = beliefs.iterations();
   facts.details["converged"] = beliefs.converged();
   facts.details["largest_change"] = beliefs.largest_change();
@@ -133,7 +136,10 @@ void note_run(const BeliefPropagation& beliefs, bool is_forest, RunFacts& facts)
         "messages have not converged after {} iterations (largest change {:.2g}): more --iterations, more "
         "--damping or --schedule residual may help",
         beliefs.iterations(), beliefs.largest_change()));
-  else if (!is_forest)
+}
+
+void warn_of_cycles(bool is_forest, RunFacts& facts) {
+  if (!is_forest)
     facts.warnings.emplace_back(
         "the graph has cycles: belief propagation is an approximation there, with an error it does not know");
 }

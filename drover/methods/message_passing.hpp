@@ -16,6 +16,8 @@ OnIteration reporting_to(const Problem& problem, const Monitor& monitor);
 /// Iterations, convergence, and the warnings that belong to them.
 void note_run(const BeliefPropagation& beliefs, bool is_forest, RunFacts& facts);
 
+void warn_of_cycles(bool is_forest, RunFacts& facts);
+
 /// Standard errors and diagnostics of samplers do not exist here.
 void fill_unknown_errors(MarginalsResult& result);
 
