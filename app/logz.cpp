@@ -1,6 +1,8 @@
 // drover logz: the logarithm of the partition function.
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include "app/commands.hpp"
 #include "app/page.hpp"
 #include "app/task_run.hpp"
@@ -33,9 +35,15 @@ int run_logz(const Invocation& invocation) {
   if (!wants_text) return 0;
   constexpr double log_ten = 2.302585092994045684;
   print_text(fmt::format("log Z     {:.12g}", result.log_z));
-  if (!result.exact)
-    print_text(
-        fmt::format(" ± {:.2g}   between {:.10g} and {:.10g}", result.mcse, result.lower, result.upper));
+  if (!result.exact) {
+    if (!std::isnan(result.mcse)) print_text(fmt::format(" ± {:.2g}", result.mcse));
+    if (!std::isnan(result.lower) && !std::isnan(result.upper))
+      print_text(fmt::format("   between {:.10g} and {:.10g}", result.lower, result.upper));
+    else if (!std::isnan(result.lower))
+      print_text(fmt::format("   at least {:.10g}", result.lower));
+    else if (!std::isnan(result.upper))
+      print_text(fmt::format("   at most {:.10g}", result.upper));
+  }
   print_text(fmt::format("\nlog10 Z   {:.12g}\nmethod {}, {}, {:.3f} s\n", result.log_z / log_ten,
                          run.method_text(), result.exact ? "exact" : "estimated", run.seconds));
   return 0;

@@ -134,7 +134,9 @@ int run_marginals(const Invocation& invocation) {
   if (!wants_text) return 0;
   print_table(loaded, result, shown);
   std::string summary = "\nmethod " + run.method_text();
-  if (!result.exact)
+  if (!result.exact && result.chains == 0)
+    summary += fmt::format("\n{} iterations; an approximation", result.sweeps);
+  else if (!result.exact)
     summary += fmt::format(
         "\n{} chains, {} sweeps after {} of burn-in; largest R-hat {:.4f}, smallest ESS {:.0f}, largest MCSE "
         "{:.2g}",

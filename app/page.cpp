@@ -94,6 +94,13 @@ std::string marginals_page(const Invocation& invocation, const Loaded& loaded, c
   if (result.exact) {
     page.verdict = ReportData::Verdict::good;
     page.verdict_text = "These marginals are exact, up to rounding.";
+  } else if (result.chains == 0) {
+    page.verdict = ReportData::Verdict::caution;
+    page.verdict_text =
+        result.converged
+            ? "The method has converged, but it approximates: how far these marginals are from the truth is "
+              "not known."
+            : "The method has not converged, and it approximates: do not rely on these marginals.";
   } else {
     set_verdict(page, result.diagnostics, result.converged);
   }

@@ -16,6 +16,8 @@ Method annealed_gibbs_method();
 Method icm_method();
 Method herded_gibbs_method();
 Method gwg_method();
+Method bp_method();
+Method max_product_method();
 
 /// Why exact inference is affordable, for `chosen_because`.
 std::string exact_reason(const Problem& problem);

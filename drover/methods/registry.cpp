@@ -41,7 +41,9 @@ bool Method::does(Task task) const {
 std::span<const Method> all_methods() {
   static const std::vector<Method> methods = {
       exact_method(),          gibbs_method(), blocked_gibbs_method(), tempering_method(), ais_method(),
-      annealed_gibbs_method(), icm_method(),   herded_gibbs_method(),  gwg_method()};
+      annealed_gibbs_method(), icm_method(),   herded_gibbs_method(),  gwg_method(),       bp_method(),
+      max_product_method(),
+  };
   return methods;
 }
 

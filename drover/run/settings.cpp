@@ -52,8 +52,15 @@ const std::vector<OptionSpec>& options() {
       {"share", "KIND",
        "herded-gibbs: weights per configuration (dense, hashed), shared (exact, bins:N), or auto", &S::share,
        0, 0, "marginals map sample info"},
-      {"schedule", "KIND", "herded-gibbs: sequential, colours, jacobi or auto", &S::schedule, 0, 0,
-       "marginals map sample info"},
+      {"schedule", "KIND",
+       "herded-gibbs: sequential, colours, jacobi or auto; bp, max-product: flooding, sequential, residual "
+       "or "
+       "auto",
+       &S::schedule, 0, 0, "marginals map logz sample info"},
+      {"iterations", "N", "rounds of message passing; 0 lets the method choose", &S::iterations, 0, large,
+       inference},
+      {"damping", "X", "share of the old message that is kept; -1 lets the method choose", &S::damping, -1,
+       0.999, inference},
       {"memory-limit", "GB", "refuse what would need more; 0 means half of the machine's memory",
        &S::memory_limit, 0, 1e6, with_model},
       {"temperatures", "N", "tempering: rungs of the ladder; 0 lets the run choose", &S::temperatures, 0, 64,

@@ -31,7 +31,9 @@ struct Settings {
   double target_mcse = 0;
   std::string scan = "fixed";     ///< fixed or random
   std::string share = "auto";     ///< herded Gibbs: which visits share a weight
-  std::string schedule = "auto";  ///< herded Gibbs: sequential, colours or jacobi
+  std::string schedule = "auto";  ///< order of updates, in the words of each method
+  std::int64_t iterations = 0;    ///< of message passing; 0: chosen by the method
+  double damping = -1;            ///< share of the old message kept; -1: chosen by the method
   double memory_limit = 0;        ///< gigabytes; 0: half of the machine's memory
   std::int64_t temperatures = 0;
   double min_inverse_temperature = -1;

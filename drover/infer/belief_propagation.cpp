@@ -1,0 +1,368 @@
+#include "drover/infer/belief_propagation.hpp"
+
+#include <fmt/format.h>
+#include <tbb/blocked_range.h>
+#include <tbb/parallel_for.h>
+#include <tbb/parallel_reduce.h>
+
+#include <algorithm>
+#include <bit>
+#include <cassert>
+#include <cmath>
+#include <limits>
+
+#include "drover/core/error.hpp"
+#include "drover/core/log_math.hpp"
+
+namespace drover {
+
+namespace {
+
+constexpr std::size_t grain = 512;  // factors or variables of one task
+
+// Working memory of one task.
+struct Workspace {
+  std::vector<double> in, out;
+  FactorScratch factor;
+  explicit Workspace(std::size_t entries) : in(entries), out(entries) {}
+};
+
+// Shifts a message to log-sum 0 (sum) or maximum 0; false when every entry is a hard zero.
+bool normalise(Semiring semiring, std::span<double> message) {
+  double high = log_zero;
+  for (double value : message) high = std::max(high, value);
+  if (high == log_zero) return false;
+  const double shift = semiring == Semiring::sum ? log_sum_exp(message) : high;
+  for (double& value : message) value -= shift;
+  return true;
+}
+
+double difference(Semiring semiring, double a, double b) {
+  if (a == b) return 0;
+  if (semiring == Semiring::sum) return std::abs(std::exp(a) - std::exp(b));
+  if (a == log_zero || b == log_zero) return std::numeric_limits<double>::infinity();
+  return std::abs(a - b) / std::max({1.0, std::abs(a), std::abs(b)});
+}
+
+}  // namespace
+
+BeliefPropagation::BeliefPropagation(const FactorGraph& graph, const BeliefOptions& options,
+                                     std::span<const double> appearance)
+    : graph_(graph),
+      options_(options),
+      appearance_(appearance.begin(), appearance.end()),
+      unary_(graph.graph->unary),
+      messages_(graph.message_entries(), 0.0),
+      sums_(unary_.size()),
+      zeros_(unary_.size()),
+      change_(std::numeric_limits<double>::infinity()) {
+  assert(options.damping >= 0 && options.damping < 1);
+  assert(appearance_.empty() || appearance_.size() == graph.factor_count());
+  for (std::size_t e = 0; e < graph_.edge_count(); ++e)
+    normalise(options_.semiring, {messages_.data() + graph_.message_offsets[e],
+                                  graph_.message_offsets[e + 1] - graph_.message_offsets[e]});
+  sum_messages();
+  if (options_.schedule == MessageSchedule::sequential) order_ = breadth_first(graph_);
+}
+
+void BeliefPropagation::set_unary(std::span<const double> unary) {
+  assert(unary.size() == unary_.size());
+  unary_.assign(unary.begin(), unary.end());
+  sum_messages();
+}
+
+void BeliefPropagation::set_messages(std::span<const double> messages) {
+  assert(messages.size() == messages_.size());
+  messages_.assign(messages.begin(), messages.end());
+  for (std::size_t e = 0; e < graph_.edge_count(); ++e)
+    normalise(options_.semiring, {messages_.data() + graph_.message_offsets[e],
+                                  graph_.message_offsets[e + 1] - graph_.message_offsets[e]});
+  sum_messages();
+}
+
+void BeliefPropagation::fail_impossible(VariableId v) const {
+  throw Error(ErrorKind::bad_data, fmt::format("every state has probability zero: the factors leave no value "
+                                               "for variable {}",
+                                               graph_.graph->name(v)));
+}
+
+void BeliefPropagation::sum_messages(VariableId v) {
+  const std::size_t begin = graph_.graph->unary_offsets[v], states = graph_.graph->cardinalities[v];
+  for (std::size_t k = 0; k < states; ++k) {
+    const bool zero = unary_[begin + k] == log_zero;
+    sums_[begin + k] = zero ? 0.0 : unary_[begin + k];
+    zeros_[begin + k] = zero;
+  }
+  for (std::size_t e : graph_.edges(v)) {
+    const double rho = appearance(graph_.factor[e]);
+    const double* message = messages_.data() + graph_.message_offsets[e];
+    for (std::size_t k = 0; k < states; ++k) {
+      if (message[k] == log_zero)
+        ++zeros_[begin + k];
+      else
+        sums_[begin + k] += rho * message[k];
+    }
+  }
+}
+
+void BeliefPropagation::sum_messages() {
+  tbb::parallel_for(tbb::blocked_range<std::size_t>(0, graph_.variable_count(), grain),
+                    [&](const tbb::blocked_range<std::size_t>& range) {
+                      for (std::size_t v = range.begin(); v != range.end(); ++v)
+                        sum_messages(static_cast<VariableId>(v));
+                    });
+}
+
+// n = b - m; where m is a hard zero, b without it: the factor does not listen there.
+void BeliefPropagation::incoming(std::size_t factor, double* in) const {
+  for (std::size_t e = graph_.edge_offsets[factor]; e < graph_.edge_offsets[factor + 1]; ++e) {
+    const VariableId v = graph_.variable[e];
+    const std::size_t begin = graph_.graph->unary_offsets[v];
+    const double* message = messages_.data() + graph_.message_offsets[e];
+    for (std::size_t k = 0; k < graph_.graph->cardinalities[v]; ++k) {
+      const bool own_zero = message[k] == log_zero;
+      const double value = own_zero ? sums_[begin + k] : sums_[begin + k] - message[k];
+      *in++ = zeros_[begin + k] > (own_zero ? 1U : 0U) ? log_zero : value;
+    }
+  }
+}
+
+void BeliefPropagation::propose(std::size_t factor, double* in, double* out, FactorScratch& scratch) const {
+  incoming(factor, in);
+  factor_messages(options_.semiring, graph_, factor, 1 / appearance(factor), in, out, scratch);
+  for (std::size_t e = graph_.edge_offsets[factor]; e < graph_.edge_offsets[factor + 1]; ++e) {
+    const std::size_t states = graph_.message_offsets[e + 1] - graph_.message_offsets[e];
+    if (!normalise(options_.semiring, {out, states})) fail_impossible(graph_.variable[e]);
+    out += states;
+  }
+}
+
+double BeliefPropagation::change_of(std::size_t factor, const double* proposed) const {
+  double change = 0;
+  const std::size_t begin = graph_.message_offsets[graph_.edge_offsets[factor]];
+  const std::size_t end = graph_.message_offsets[graph_.edge_offsets[factor + 1]];
+  for (std::size_t k = begin; k < end; ++k)
+    change = std::max(change, difference(options_.semiring, proposed[k - begin], messages_[k]));
+  return change;
+}
+
+// A hard zero is taken at once: it is true whatever the damping.
+double BeliefPropagation::damp_and_store(std::size_t factor, const double* proposed) {
+  const double change = change_of(factor, proposed);
+  const std::size_t begin = graph_.message_offsets[graph_.edge_offsets[factor]];
+  const std::size_t end = graph_.message_offsets[graph_.edge_offsets[factor + 1]];
+  for (std::size_t k = begin; k < end; ++k) {
+    const double next = proposed[k - begin];
+    messages_[k] = next == log_zero || messages_[k] == log_zero
+                       ? log_zero
+                       : (1 - options_.damping) * next + options_.damping * messages_[k];
+  }
+  return change;
+}
+
+// As damp_and_store, and corrects the sums of the factor's variables.
+void BeliefPropagation::store_and_update(std::size_t factor, const double* proposed) {
+  const double rho = appearance(factor);
+  const auto correct = [&](double sign) {
+    for (std::size_t e = graph_.edge_offsets[factor]; e < graph_.edge_offsets[factor + 1]; ++e) {
+      const std::size_t begin = graph_.graph->unary_offsets[graph_.variable[e]];
+      const double* message = messages_.data() + graph_.message_offsets[e];
+      for (std::size_t k = 0; k < graph_.message_offsets[e + 1] - graph_.message_offsets[e]; ++k) {
+        if (message[k] == log_zero)
+          zeros_[begin + k] += sign > 0 ? 1U : ~0U;
+        else
+          sums_[begin + k] += sign * rho * message[k];
+      }
+    }
+  };
+  correct(-1);
+  damp_and_store(factor, proposed);
+  correct(+1);
+}
+
+double BeliefPropagation::flood() {
+  // In place: what a factor reads is its own messages and the sums, which stand still meanwhile.
+  const double change = tbb::parallel_reduce(
+      tbb::blocked_range<std::size_t>(0, graph_.factor_count(), grain), 0.0,
+      [&](const tbb::blocked_range<std::size_t>& range, double largest) {
+        Workspace work(graph_.largest_factor);
+        for (std::size_t f = range.begin(); f != range.end(); ++f) {
+          propose(f, work.in.data(), work.out.data(), work.factor);
+          largest = std::max(largest, damp_and_store(f, work.out.data()));
+        }
+        return largest;
+      },
+      [](double a, double b) { return std::max(a, b); });
+  sum_messages();
+  return change;
+}
+
+double BeliefPropagation::pass() {
+  Workspace work(graph_.largest_factor);
+  double change = 0;
+  const auto visit = [&](std::uint32_t f) {
+    propose(f, work.in.data(), work.out.data(), work.factor);
+    change = std::max(change, change_of(f, work.out.data()));
+    store_and_update(f, work.out.data());
+  };
+  for (std::size_t p = order_.factors.size(); p-- > 0;) visit(order_.factors[p]);
+  for (std::uint32_t f : order_.factors) visit(f);
+  sum_messages();  // corrections drift by rounding
+  return change;
+}
+
+// As many factors as there are, each time the one whose messages would change most.
+double BeliefPropagation::residual_round() {
+  const std::size_t factors = graph_.factor_count();
+  const std::size_t leaves = std::bit_ceil(std::max<std::size_t>(1, factors));
+  Workspace work(graph_.largest_factor);
+  const auto messages_of = [&](std::size_t f) {
+    return pending_.data() + graph_.message_offsets[graph_.edge_offsets[f]];
+  };
+  const auto set_priority = [&](std::size_t f, double priority) {
+    std::size_t node = leaves + f;
+    tournament_[node] = priority;
+    for (node /= 2; node > 0; node /= 2)
+      tournament_[node] = std::max(tournament_[2 * node], tournament_[2 * node + 1]);
+  };
+  const auto refresh = [&](std::size_t f) {
+    propose(f, work.in.data(), messages_of(f), work.factor);
+    set_priority(f, change_of(f, messages_of(f)));
+  };
+  sum_messages();
+  pending_.resize(messages_.size());
+  tournament_.assign(2 * leaves, 0.0);
+  for (std::size_t f = 0; f < factors; ++f) refresh(f);
+  for (std::size_t update = 0; update < factors && tournament_[1] > options_.tolerance; ++update) {
+    std::size_t node = 1;
+    while (node < leaves) node = tournament_[2 * node] >= tournament_[2 * node + 1] ? 2 * node : 2 * node + 1;
+    const std::size_t f = node - leaves;
+    store_and_update(f, messages_of(f));
+    refresh(f);
+    for (VariableId v : graph_.scope(f))
+      for (std::size_t e : graph_.edges(v))
+        if (graph_.factor[e] != f) refresh(graph_.factor[e]);
+  }
+  return factors == 0 ? 0.0 : tournament_[1];
+}
+
+void BeliefPropagation::run(const OnIteration& on_iteration) {
+  for (std::uint64_t i = 0; i < options_.iterations; ++i) {
+    switch (options_.schedule) {
+      case MessageSchedule::flooding:
+        change_ = flood();
+        break;
+      case MessageSchedule::sequential:
+        change_ = pass();
+        break;
+      case MessageSchedule::residual:
+        change_ = residual_round();
+        break;
+    }
+    ++iterations_;
+    const bool go_on = !on_iteration || on_iteration(iterations_, change_);
+    if (converged() || !go_on) return;
+  }
+}
+
+std::vector<double> BeliefPropagation::log_beliefs() const {
+  std::vector<double> beliefs(sums_.size());
+  for (VariableId v = 0; v < graph_.variable_count(); ++v) {
+    const std::size_t begin = graph_.graph->unary_offsets[v], end = graph_.graph->unary_offsets[v + 1];
+    double high = log_zero;
+    for (std::size_t k = begin; k < end; ++k) {
+      beliefs[k] = zeros_[k] > 0 ? log_zero : sums_[k];
+      high = std::max(high, beliefs[k]);
+    }
+    if (high == log_zero) fail_impossible(v);
+    for (std::size_t k = begin; k < end; ++k) beliefs[k] -= high;
+  }
+  return beliefs;
+}
+
+std::vector<std::vector<double>> BeliefPropagation::marginals() const {
+  const std::vector<double> beliefs = log_beliefs();
+  std::vector<std::vector<double>> result(graph_.variable_count());
+  for (VariableId v = 0; v < graph_.variable_count(); ++v) {
+    const auto begin = beliefs.begin() + static_cast<std::ptrdiff_t>(graph_.graph->unary_offsets[v]);
+    result[v].assign(begin, begin + graph_.graph->cardinalities[v]);
+    normalise_logs(result[v]);
+  }
+  return result;
+}
+
+double BeliefPropagation::log_z() const {
+  const std::size_t n = graph_.variable_count();
+  std::vector<double> log_z_of(n);
+  double total = graph_.graph->log_constant;
+  std::vector<double> values;
+  for (VariableId v = 0; v < n; ++v) {
+    values.clear();
+    for (std::size_t k = graph_.graph->unary_offsets[v]; k < graph_.graph->unary_offsets[v + 1]; ++k)
+      values.push_back(zeros_[k] > 0 ? log_zero : sums_[k]);
+    log_z_of[v] = log_sum_exp(values);
+    if (log_z_of[v] == log_zero) fail_impossible(v);
+    total += log_z_of[v];
+  }
+  Workspace work(graph_.largest_factor);
+  for (std::size_t f = 0; f < graph_.factor_count(); ++f) {
+    const auto scope = graph_.scope(f);
+    if (scope.empty()) continue;
+    incoming(f, work.in.data());
+    factor_messages(Semiring::sum, graph_, f, 1 / appearance(f), work.in.data(), work.out.data(),
+                    work.factor);
+    values.clear();
+    for (std::size_t k = 0; k < graph_.graph->cardinalities[scope[0]]; ++k)
+      values.push_back(work.in[k] + work.out[k]);
+    double term = log_sum_exp(values);
+    if (term == log_zero) fail_impossible(scope[0]);
+    for (VariableId v : scope) term -= log_z_of[v];
+    total += appearance(f) * term;
+  }
+  return total;
+}
+
+std::vector<Value> BeliefPropagation::decode() const {
+  const std::vector<double> beliefs = log_beliefs();
+  std::vector<Value> best(graph_.variable_count());
+  for (VariableId v = 0; v < best.size(); ++v) {
+    const double* begin = beliefs.data() + graph_.graph->unary_offsets[v];
+    best[v] = static_cast<Value>(std::max_element(begin, begin + graph_.graph->cardinalities[v]) - begin);
+  }
+  return best;
+}
+
+std::vector<Value> BeliefPropagation::decode_in_order(const FactorOrder& order) const {
+  const Graph& graph = *graph_.graph;
+  std::vector<Value> best(graph_.variable_count());
+  std::vector<char> known(best.size(), 0);
+  Workspace work(graph_.largest_factor);
+  std::vector<double> score;
+  for (VariableId v : order.variables) {
+    score.assign(unary_.begin() + static_cast<std::ptrdiff_t>(graph.unary_offsets[v]),
+                 unary_.begin() + static_cast<std::ptrdiff_t>(graph.unary_offsets[v + 1]));
+    for (std::size_t own : graph_.edges(v)) {
+      const std::size_t f = graph_.factor[own];
+      const auto scope = graph_.scope(f);
+      const double* message = messages_.data() + graph_.message_offsets[own];
+      if (std::any_of(scope.begin(), scope.end(), [&](VariableId u) { return known[u]; })) {
+        incoming(f, work.in.data());
+        std::size_t at = 0;
+        for (VariableId u : scope)
+          for (std::size_t k = 0; k < graph.cardinalities[u]; ++k, ++at)
+            if (known[u]) work.in[at] = k == best[u] ? 0.0 : log_zero;
+        factor_messages(Semiring::maximum, graph_, f, 1, work.in.data(), work.out.data(), work.factor);
+        message =
+            work.out.data() + (graph_.message_offsets[own] - graph_.message_offsets[graph_.edge_offsets[f]]);
+        // Only with cycles can the values before leave none here; then this factor is not obeyed.
+        if (std::all_of(message, message + score.size(), [](double m) { return m == log_zero; })) continue;
+      }
+      for (std::size_t k = 0; k < score.size(); ++k) score[k] += message[k];
+    }
+    best[v] = static_cast<Value>(std::max_element(score.begin(), score.end()) - score.begin());
+    known[v] = 1;
+  }
+  return best;
+}
+
+}  // namespace drover

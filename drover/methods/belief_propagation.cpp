@@ -1,0 +1,189 @@
+// The registry's entries for belief propagation and max-product (drover/infer/belief_propagation.hpp).
+#include "drover/infer/belief_propagation.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "drover/core/error.hpp"
+#include "drover/infer/iterated_modes.hpp"
+#include "drover/methods/all.hpp"
+#include "drover/methods/chains.hpp"
+#include "drover/methods/message_passing.hpp"
+
+namespace drover {
+
+namespace {
+
+std::string why_not(const Problem&, Task) {
+  return "";
+}
+
+MarginalsResult marginals(const Problem& problem, const Monitor& monitor) {
+  const FactorGraph layout = factor_graph(problem.graph());
+  const FactorOrder order = breadth_first(layout);
+  BeliefPropagation beliefs(layout, belief_options(problem, Semiring::sum, order.is_forest));
+  beliefs.run(reporting_to(problem, monitor));
+  MarginalsResult result;
+  note_run(beliefs, order.is_forest, result);
+  warn_of_cycles(order.is_forest, result);
+  result.marginals = beliefs.marginals();
+  result.converged = beliefs.converged();
+  result.exact = order.is_forest && beliefs.converged();
+  result.details["log_z"] = beliefs.log_z();
+  fill_unknown_errors(result);
+  return result;
+}
+
+LogZResult logz(const Problem& problem, const Monitor& monitor) {
+  const FactorGraph layout = factor_graph(problem.graph());
+  const FactorOrder order = breadth_first(layout);
+  BeliefPropagation beliefs(layout, belief_options(problem, Semiring::sum, order.is_forest));
+  beliefs.run(reporting_to(problem, monitor));
+  LogZResult result;
+  note_run(beliefs, order.is_forest, result);
+  warn_of_cycles(order.is_forest, result);
+  result.log_z = beliefs.log_z();
+  result.exact = order.is_forest && beliefs.converged();
+  if (result.exact) {
+    result.lower = result.upper = result.log_z;
+    result.mcse = 0;
+  }
+  return result;
+}
+
+// Beliefs are decoded now and then on the way, because without convergence the last are not the best; what is
+// kept is the best of them all after a climb.
+BestStateResult map(const Problem& problem, const Monitor& monitor) {
+  const Graph& graph = problem.graph();
+  const FactorGraph layout = factor_graph(graph);
+  const FactorOrder order = breadth_first(layout);
+  BeliefPropagation beliefs(layout, belief_options(problem, Semiring::maximum, order.is_forest));
+  BestStateResult result;
+  result.log_score = log_zero;
+  const auto consider = [&](std::vector<Value> state) {
+    const double score = log_score(graph, state);
+    if (!result.assignment.empty() && !(score > result.log_score)) return;
+    result.assignment = std::move(state);
+    result.log_score = score;
+  };
+  const OnIteration reporting = reporting_to(problem, monitor);
+  beliefs.run([&](std::uint64_t iteration, double change) {
+    if (iteration % 16 == 0) consider(beliefs.decode());
+    return reporting(iteration, change);
+  });
+  consider(beliefs.decode());
+  consider(beliefs.decode_in_order(order));
+  polish(problem, result);
+  note_run(beliefs, order.is_forest, result);
+  result.optimal = order.is_forest && beliefs.converged();
+  if (!result.optimal)
+    result.warnings.emplace_back(
+        "max-product on a graph with cycles gives a good state, not a proven one; mplp and lp give bounds");
+  return result;
+}
+
+}  // namespace
+
+BeliefOptions belief_options(const Problem& problem, Semiring semiring, bool is_forest) {
+  const Settings& settings = problem.settings();
+  BeliefOptions options;
+  options.semiring = semiring;
+  options.schedule = is_forest ? MessageSchedule::sequential : MessageSchedule::flooding;
+  if (settings.schedule == "flooding") {
+    options.schedule = MessageSchedule::flooding;
+  } else if (settings.schedule == "sequential") {
+    options.schedule = MessageSchedule::sequential;
+  } else if (settings.schedule == "residual") {
+    options.schedule = MessageSchedule::residual;
+  } else if (settings.schedule != "auto") {
+    throw Error(
+        ErrorKind::usage,
+        fmt::format("--schedule {}: expected auto, flooding, sequential or residual", settings.schedule));
+  }
+  // On a forest nothing needs damping; flooding then takes as many iterations as its longest path.
+  options.damping = settings.damping >= 0 ? settings.damping : is_forest ? 0.0 : 0.5;
+  const std::uint64_t usual =
+      is_forest ? std::max<std::uint64_t>(1000, 2 * problem.graph().size() + 2) : 1000;
+  options.iterations = settings.iterations > 0 ? static_cast<std::uint64_t>(settings.iterations) : usual;
+  return options;
+}
+
+OnIteration reporting_to(const Problem& problem, const Monitor& monitor) {
+  const std::uint64_t planned = belief_options(problem, Semiring::sum, false).iterations;
+  const auto messages =
+      static_cast<double>(2 * problem.graph().pair_count() + problem.graph().tables.scopes.size());
+  return [&monitor, planned, messages](std::uint64_t iteration, double) {
+    Progress progress;
+    progress.phase = "passing messages";
+    progress.fraction = std::min(1.0, static_cast<double>(iteration) / static_cast<double>(planned));
+    progress.sweeps = iteration;
+    progress.updates = messages * static_cast<double>(iteration);
+    monitor.report(progress);
+    return !monitor.should_stop();
+  };
+}
+
+void note_run(const BeliefPropagation& beliefs, bool is_forest, RunFacts& facts) {
+  facts.sweeps = beliefs.iterations();
+  facts.updates = static_cast<double>(beliefs.messages().size()) * static_cast<double>(beliefs.iterations());
+  facts.details["iterations"] = beliefs.iterations();
+  facts.details["converged"] = beliefs.converged();
+  facts.details["largest_change"] = beliefs.largest_change();
+  facts.details["forest"] = is_forest;
+  if (!beliefs.converged())
+    facts.warnings.push_back(fmt::format(
+        "messages have not converged after {} iterations (largest change {:.2g}): more --iterations, more "
+        "--damping or --schedule residual may help",
+        beliefs.iterations(), beliefs.largest_change()));
+}
+
+void warn_of_cycles(bool is_forest, RunFacts& facts) {
+  if (!is_forest)
+    facts.warnings.emplace_back(
+        "the graph has cycles: belief propagation is an approximation there, with an error it does not know");
+}
+
+void fill_unknown_errors(MarginalsResult& result) {
+  for (const auto& p : result.marginals) result.mcse.emplace_back(p.size(), result.exact ? 0.0 : not_known);
+  result.rhat.assign(result.marginals.size(), not_known);
+  result.ess.assign(result.marginals.size(), not_known);
+  if (result.exact) result.diagnostics.mcse_max = 0;
+}
+
+void polish(const Problem& problem, BestStateResult& result) {
+  const IteratedModes modes(problem.graph());
+  result.log_score = modes.climb(result.assignment).log_score;
+  if (result.log_score != log_zero) return;
+  // Decoded states may break hard constraints that only a search can satisfy.
+  const auto supported = starting_states(problem, 1);
+  if (supported.empty()) return;
+  result.assignment = supported[0];
+  result.log_score = modes.climb(result.assignment).log_score;
+  result.warnings.emplace_back(
+      "the decoded state breaks a hard constraint; a state found by search is returned instead");
+}
+
+Method bp_method() {
+  return {"bp",
+          "belief propagation (sum-product): marginals and the Bethe log Z",
+          "Pearl 1988; Yedidia, Freeman and Weiss 2005",
+          why_not,
+          marginals,
+          nullptr,
+          logz,
+          nullptr};
+}
+
+Method max_product_method() {
+  return {"max-product",
+          "max-product belief propagation, decoded and polished by icm",
+          "Pearl 1988; Weiss and Freeman 2001",
+          why_not,
+          nullptr,
+          map,
+          nullptr,
+          nullptr};
+}
+
+}  // namespace drover
