@@ -15,6 +15,11 @@ Method ais_method();
 Method annealed_gibbs_method();
 Method icm_method();
 Method herded_gibbs_method();
+Method primal_dual_method();
+Method tree_primal_dual_method();
+Method swendsen_wang_method();
+Method partial_swendsen_wang_method();
+Method generalized_swendsen_wang_method();
 
 /// Why exact inference is affordable, for `chosen_because`.
 std::string exact_reason(const Problem& problem);

@@ -32,6 +32,7 @@ struct Settings {
   std::string scan = "fixed";     ///< fixed or random
   std::string share = "auto";     ///< herded Gibbs: which visits share a weight
   std::string schedule = "auto";  ///< herded Gibbs: sequential, colours or jacobi
+  double bond_share = 0.5;        ///< partial Swendsen-Wang: share of a pair's strength that makes bonds
   double memory_limit = 0;        ///< gigabytes; 0: half of the machine's memory
   std::int64_t temperatures = 0;
   double min_inverse_temperature = -1;
