@@ -18,6 +18,11 @@ Method herded_gibbs_method();
 Method gwg_method();
 Method bp_method();
 Method max_product_method();
+Method primal_dual_method();
+Method tree_primal_dual_method();
+Method swendsen_wang_method();
+Method partial_swendsen_wang_method();
+Method generalized_swendsen_wang_method();
 
 /// Why exact inference is affordable, for `chosen_because`.
 std::string exact_reason(const Problem& problem);

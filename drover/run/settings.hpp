@@ -32,8 +32,9 @@ struct Settings {
   std::string scan = "fixed";     ///< fixed or random
   std::string share = "auto";     ///< herded Gibbs: which visits share a weight
   std::string schedule = "auto";  ///< order of updates, in the words of each method
-  std::int64_t iterations = 0;    ///< of message passing; 0: chosen by the method
+  std::int64_t iterations = 0;    ///< of message passing, of learning; 0: chosen by the method
   double damping = -1;            ///< share of the old message kept; -1: chosen by the method
+  double bond_share = 0.5;        ///< partial Swendsen-Wang: share of a pair's strength that makes bonds
   double memory_limit = 0;        ///< gigabytes; 0: half of the machine's memory
   std::int64_t temperatures = 0;
   double min_inverse_temperature = -1;
@@ -55,7 +56,6 @@ struct Settings {
   std::string columns;
   std::string header = "auto";
   // learn
-  std::int64_t iterations = 0;
   std::int64_t batch = 100;
   std::string rule = "adam";
   double rate = 0;

@@ -7,7 +7,6 @@
 #include <cassert>
 #include <cmath>
 
-#include "drover/compile/colouring.hpp"
 #include "drover/sample/lane_random.hpp"
 #include "drover/sample/lane_random_targets.hpp"
 
@@ -150,9 +149,10 @@ constexpr std::size_t grain = 128;  // units that one task takes: about 10 micro
 }  // namespace
 
 GibbsSpinChain::GibbsSpinChain(const SpinGraph& graph)
-    : moderate_(largest_field(graph) <= 80), log_constant_(graph.log_constant), position_of_(graph.size()) {
-  Colouring colouring = colour_variables(graph.offsets, graph.neighbour);
+    : GibbsSpinChain(graph, colour_variables(graph.offsets, graph.neighbour)) {}
 
+GibbsSpinChain::GibbsSpinChain(const SpinGraph& graph, Colouring colouring)
+    : moderate_(largest_field(graph) <= 80), log_constant_(graph.log_constant), position_of_(graph.size()) {
   // Positions: by colour, degree and index; every colour begins a new unit.
   colour_begin_.push_back(0);
   for (std::size_t c = 0; c < colouring.count(); ++c) {
@@ -234,7 +234,7 @@ GibbsSpinChain::State GibbsSpinChain::start(std::uint64_t seed, std::uint32_t fi
   return state;
 }
 
-void GibbsSpinChain::run(State& state, std::uint64_t sweep, float* sums) const {
+void GibbsSpinChain::draw_colour(State& state, std::size_t colour, std::uint64_t sweep, float* sums) const {
   const LaneRandom random(state.seed, Stream::sweep);
   const View flat = view();
   const bool odds = moderate_ && state.inverse_temperature == 1;
@@ -242,14 +242,16 @@ void GibbsSpinChain::run(State& state, std::uint64_t sweep, float* sums) const {
     HWY_DYNAMIC_DISPATCH(sweep_units)
     (flat, state.words.data(), begin, end, odds, state.inverse_temperature, random, state.chain, sweep, sums);
   };
-  for (std::size_t c = 0; c < colour_count(); ++c) {
-    const std::size_t begin = colour_begin_[c], end = colour_begin_[c + 1];
-    if (end - begin < 2 * grain)
-      draw(begin, end);
-    else
-      tbb::parallel_for(tbb::blocked_range<std::size_t>(begin, end, grain),
-                        [&](const auto& range) { draw(range.begin(), range.end()); });
-  }
+  const std::size_t begin = colour_begin_[colour], end = colour_begin_[colour + 1];
+  if (end - begin < 2 * grain)
+    draw(begin, end);
+  else
+    tbb::parallel_for(tbb::blocked_range<std::size_t>(begin, end, grain),
+                      [&](const auto& range) { draw(range.begin(), range.end()); });
+}
+
+void GibbsSpinChain::run(State& state, std::uint64_t sweep, float* sums) const {
+  for (std::size_t c = 0; c < colour_count(); ++c) draw_colour(state, c, sweep, sums);
 }
 
 void GibbsSpinChain::sweep(State& state, std::uint64_t sweep) const {
@@ -262,12 +264,12 @@ void GibbsSpinChain::sweep(State& state, std::uint64_t sweep, ConditionalSums su
 }
 
 void GibbsSpinChain::read(const State& state, std::uint32_t, std::span<Value> values) const {
-  for (std::size_t v = 0; v < size(); ++v)
+  for (std::size_t v = 0; v < values.size(); ++v)
     values[v] = state.words[position_of_[v] / unit_size] >> position_of_[v] % unit_size & 1;
 }
 
 void GibbsSpinChain::write(State& state, std::uint32_t, std::span<const Value> values) const {
-  for (std::size_t v = 0; v < size(); ++v) {
+  for (std::size_t v = 0; v < values.size(); ++v) {
     std::uint64_t& word = state.words[position_of_[v] / unit_size];
     const std::size_t bit = position_of_[v] % unit_size;
     word = (word & ~(std::uint64_t{1} << bit)) | std::uint64_t{values[v]} << bit;

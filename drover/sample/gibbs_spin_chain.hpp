@@ -18,6 +18,7 @@
 #include <span>
 #include <vector>
 
+#include "drover/compile/colouring.hpp"
 #include "drover/compile/spin_graph.hpp"
 #include "drover/sample/kernel.hpp"
 
@@ -41,6 +42,8 @@ class GibbsSpinChain {
   };
 
   explicit GibbsSpinChain(const SpinGraph& graph);
+  /// With colours that the caller knows.
+  GibbsSpinChain(const SpinGraph& graph, Colouring colouring);
 
   std::size_t size() const { return position_of_.size(); }
   std::uint32_t lanes() const { return 1; }
@@ -55,6 +58,8 @@ class GibbsSpinChain {
   void set_inverse_temperatures(State& state, std::span<const float> inverse_temperatures) const;
 
   std::size_t colour_count() const { return colour_begin_.size() - 1; }
+  /// Draws the variables of one colour only; `sums` (by variable) may be null.
+  void draw_colour(State& state, std::size_t colour, std::uint64_t sweep, float* sums) const;
 
   /// 64 variables of one colour; the last unit of a colour may have fewer.
   struct Unit {

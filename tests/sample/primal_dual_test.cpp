@@ -1,0 +1,181 @@
+#include <tbb/task_arena.h>
+
+#include "drover/sample/primal_dual_chain.hpp"
+#include "drover/sample/primal_dual_lanes.hpp"
+#include "tests/sample/spin_checks.hpp"
+
+namespace drover {
+namespace {
+
+using testing::random_spin_graph;
+static_assert(Kernel<PrimalDualLanes>);
+static_assert(Kernel<PrimalDualChain>);
+
+// All pairs: more than four duals per variable.
+Graph complete_graph(std::uint64_t seed, double scale) {
+  RandomSequence random(seed, Stream::generate);
+  Model model;
+  model.cardinalities.assign(7, 2);
+  for (VariableId i = 0; i < 7; ++i)
+    for (VariableId j = 0; j < i; ++j) model.spin_pairs.add(i, j, scale * random.normal());
+  return compile(model);
+}
+
+TEST(PrimalDualLanes, LeavesTheDistribution) {
+  for (std::uint64_t seed = 0; seed < 100; ++seed) {
+    const Graph graph = seed % 4 == 0 ? complete_graph(seed, 0.3) : random_spin_graph(seed);
+    const PrimalDualLanes kernel(spin_graph(graph));
+    testing::expect_leaves_distribution(kernel, graph, seed, 8192);
+    testing::expect_conditionals(kernel, graph, seed, 2048);
+    testing::expect_scores(kernel, graph, seed, 1e-6);
+  }
+}
+
+TEST(PrimalDualLanes, ReachesTheDistribution) {
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    const Graph graph = random_spin_graph(seed);
+    testing::expect_reaches_distribution(PrimalDualLanes(spin_graph(graph)), graph, seed, 4096, 300);
+  }
+}
+
+TEST(PrimalDualLanes, LeavesTheDistributionAtOtherTemperatures) {
+  for (std::uint64_t seed = 0; seed < 12; ++seed) {
+    const Graph graph = random_spin_graph(seed);
+    const float beta = 0.4F * static_cast<float>(seed % 5);
+    const testing::Tempered kernel(PrimalDualLanes(spin_graph(graph)), beta);
+    testing::expect_leaves_distribution(kernel, testing::tempered(graph, beta), seed, 2048);
+    testing::expect_conditionals(kernel, testing::tempered(graph, beta), seed, 1024);
+  }
+}
+
+// Strong couplings and fields beyond the range of products of odds.
+TEST(PrimalDualLanes, LeavesStronglyCoupledModels) {
+  for (std::uint64_t seed = 0; seed < 12; ++seed) {
+    const Graph graph = complete_graph(seed, 8);
+    const PrimalDualLanes kernel(spin_graph(graph));
+    testing::expect_leaves_distribution(kernel, graph, seed);
+    testing::expect_conditionals(kernel, graph, seed, 1024);
+  }
+}
+
+TEST(PrimalDualLanes, EveryInstructionSetSamplesTheSameModel) {
+  testing::for_each_target([] {
+    for (std::uint64_t seed = 0; seed < 4; ++seed) {
+      const Graph graph = seed % 2 == 0 ? complete_graph(seed, 0.3) : random_spin_graph(seed);
+      const PrimalDualLanes kernel(spin_graph(graph));
+      testing::expect_leaves_distribution(kernel, graph, seed, 2048);
+      testing::expect_conditionals(kernel, graph, seed, 1024);
+      testing::expect_scores(kernel, graph, seed);
+    }
+  });
+}
+
+// A pair whose dual has noise 4e-6: the spins part at the right, small rate. Two bytes tie often at such
+// thresholds.
+TEST(PrimalDualLanes, SmallProbabilitiesAreRight) {
+  const double coupling = 2.8;
+  Model model;
+  const std::uint32_t pairs = 4096;
+  model.cardinalities.assign(2 * pairs, 2);
+  for (VariableId p = 0; p < pairs; ++p) model.spin_pairs.add(2 * p, 2 * p + 1, coupling);
+  const PrimalDualLanes kernel(spin_graph(compile(model)));
+  auto state = kernel.start(5, 0);
+  for (std::uint32_t lane = 0; lane < 64; ++lane) kernel.write(state, lane, std::vector<Value>(2 * pairs, 0));
+  // From equal spins, one sweep: t differs from them with probability noise, and each spin follows t up to
+  // odds exp(-strength).
+  const SpinDual dual = dual_of_coupling(coupling);
+  const double miss = 1 / (1 + std::exp(dual.strength));
+  const double expected_rate = (1 - dual.noise) * miss + dual.noise * (1 - miss);
+  double ones = 0;
+  const std::uint64_t sweeps = 200;
+  for (std::uint64_t sweep = 0; sweep < sweeps; ++sweep) {
+    std::fill(state.words.begin(), state.words.end(), 0);
+    kernel.sweep(state, sweep);
+    for (std::uint64_t word : state.words) ones += std::popcount(word);
+  }
+  const double expected = expected_rate * static_cast<double>(sweeps) * 128 * pairs;
+  EXPECT_NEAR(ones, expected, 6 * std::sqrt(expected));
+}
+
+TEST(PrimalDualLanes, RunsAgainFromACopy) {
+  const Graph graph = compile(testing::random_grid(9, 7, true, 1));
+  const PrimalDualLanes kernel(spin_graph(graph));
+  auto state = kernel.start(5, 64);
+  for (std::uint64_t sweep = 0; sweep < 5; ++sweep) kernel.sweep(state, sweep);
+  auto copy = state;
+  copy.duals.clear();  // as after a checkpoint
+  for (std::uint64_t sweep = 5; sweep < 10; ++sweep) {
+    kernel.sweep(state, sweep);
+    kernel.sweep(copy, sweep);
+  }
+  EXPECT_EQ(state.words, copy.words);
+  EXPECT_NE(state.words, kernel.start(5, 0).words);
+}
+
+TEST(PrimalDualChain, LeavesTheDistribution) {
+  for (std::uint64_t seed = 0; seed < 40; ++seed) {
+    const Graph graph = seed % 4 == 0 ? complete_graph(seed, 0.3) : random_spin_graph(seed);
+    const PrimalDualChain kernel(spin_graph(graph));
+    testing::expect_leaves_distribution(kernel, graph, seed, 2048);
+    testing::expect_conditionals(kernel, graph, seed, 1024);
+    testing::expect_scores(kernel, graph, seed, 1e-6);
+  }
+}
+
+TEST(PrimalDualChain, LeavesTheDistributionAtOtherTemperatures) {
+  for (std::uint64_t seed = 0; seed < 8; ++seed) {
+    const Graph graph = random_spin_graph(seed);
+    const testing::Tempered kernel(PrimalDualChain(spin_graph(graph)), 0.6F);
+    testing::expect_leaves_distribution(kernel, testing::tempered(graph, 0.6F), seed, 1024);
+  }
+}
+
+TEST(PrimalDualChain, SameBitsForAnyNumberOfThreads) {
+  const PrimalDualChain kernel(spin_graph(compile(testing::random_grid(300, 200, true, 3))));
+  std::vector<std::vector<std::uint64_t>> states;
+  std::vector<double> scores;
+  for (int threads : {1, 2, 5}) {
+    tbb::task_arena arena(threads);
+    arena.execute([&] {
+      auto state = kernel.start(9, 4);
+      for (std::uint64_t sweep = 0; sweep < 5; ++sweep) kernel.sweep(state, sweep);
+      states.push_back(state.words);
+      double score = 0;
+      kernel.log_scores(state, {&score, 1});
+      scores.push_back(score);
+    });
+    EXPECT_EQ(states.back(), states.front());
+    EXPECT_EQ(scores.back(), scores.front());
+  }
+}
+
+// Many copies of one grid fill whole units of 64: the copies' states are draws from the exact distribution.
+TEST(PrimalDualChain, FullUnitsLeaveTheDistribution) {
+  const Model one = testing::random_grid(3, 2, false, 11);
+  const Graph small = compile(one);
+  const std::uint32_t copies = 6000;
+  Model many;
+  many.cardinalities.assign(std::size_t{copies} * 6, 2);
+  for (std::uint32_t copy = 0; copy < copies; ++copy) {
+    for (std::size_t f = 0; f < one.unaries.size(); ++f)
+      many.unaries.add(one.unaries.variables[f] * copies + copy, one.unaries.values(f));
+    for (std::size_t f = 0; f < one.spin_pairs.size(); ++f)
+      many.spin_pairs.add(one.spin_pairs.first[f] * copies + copy, one.spin_pairs.second[f] * copies + copy,
+                          one.spin_pairs.couplings[f]);
+  }
+  const PrimalDualChain kernel(spin_graph(compile(many)));
+  auto state = kernel.start(3, 0);
+  for (std::uint64_t sweep = 0; sweep < 300; ++sweep) kernel.sweep(state, sweep);
+  std::vector<Value> x(kernel.size()), own(6);
+  kernel.read(state, 0, x);
+  const Enumeration exact = enumerate(small);
+  std::vector<double> counts(exact.probabilities.size(), 0.0);
+  for (std::uint32_t copy = 0; copy < copies; ++copy) {
+    for (VariableId v = 0; v < 6; ++v) own[v] = x[v * copies + copy];
+    ++counts[testing::state_index(small, own)];
+  }
+  EXPECT_LT(testing::chi_square_score(counts, exact.probabilities), testing::chi_square_limit);
+}
+
+}  // namespace
+}  // namespace drover
