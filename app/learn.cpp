@@ -108,7 +108,11 @@ TrainOptions train_options(const Settings& settings, const std::string& method) 
   options.sampler.sweeps =
       settings.sweeps > 0 ? static_cast<std::uint32_t>(std::min<std::int64_t>(settings.sweeps, 1'000'000))
                           : 1;
-  options.sampler.persistent = !settings.reset;
+  // Independent samples are what pmp is for; the persistent form is asked for by the correlation of its
+  // noise.
+  options.sampler.persistent = method == "pmp" ? settings.correlation > 0 : !settings.reset;
+  options.sampler.correlation = settings.correlation;
+  if (settings.damping >= 0) options.sampler.damping = settings.damping;
   options.sampler.seed = options.fit.seed;
   return options;
 }
@@ -210,16 +214,16 @@ int run_learn(const Invocation& invocation) {
   // The same number of samples as rows to compare with: MMD depends on it.
   const std::vector<Value>& reference = split.held_out.empty() ? split.training : split.held_out;
   const std::size_t compared = std::min<std::size_t>(1000, reference.size() / table.variables());
-  Outcome outcome{
-      machine,
-      choice,
-      result,
-      split,
-      sample_machine(machine, static_cast<std::uint32_t>(std::max<std::size_t>(compared, shown_samples)), 100,
-                     options.fit.seed),
-      0,
-      bar.seconds(),
-      {}};
+  Outcome outcome{machine,
+                  choice,
+                  result,
+                  split,
+                  sample_machine(machine, choice.method,
+                                 static_cast<std::uint32_t>(std::max<std::size_t>(compared, shown_samples)),
+                                 100, options.fit.seed),
+                  0,
+                  bar.seconds(),
+                  {}};
   outcome.log_mmd =
       log_mmd_of(machine, outcome.samples, std::span(reference).first(compared * table.variables()));
   if (bar.was_interrupted()) outcome.warnings.emplace_back("interrupted: this is the model so far");

@@ -27,6 +27,7 @@ enum class Stream : std::uint32_t {
   weights = 8,       ///< first weights of herded Gibbs
   hidden_units = 9,  ///< draws of hidden units given visible ones
   learn = 10,        ///< first parameters and the order of training rows
+  perturb = 11,      ///< Gumbel noise
 };
 
 class Random {

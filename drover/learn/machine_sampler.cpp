@@ -10,6 +10,7 @@
 #include "drover/core/random.hpp"
 #include "drover/sample/gibbs_spin_lanes.hpp"
 #include "drover/sample/gibbs_with_gradients.hpp"
+#include "drover/sample/perturb_and_max_product.hpp"
 
 namespace drover {
 
@@ -77,7 +78,70 @@ class GwgMachineSampler : public MachineSampler {
   std::vector<GibbsWithGradients::State> states_;
 };
 
+class PmpMachineSampler : public MachineSampler {
+ public:
+  explicit PmpMachineSampler(const MachineSamplerOptions& options) : options_(options) {}
+
+  void draw(const BinaryMachine& machine, std::uint64_t iteration, BitBatch& batch) override {
+    const std::size_t n = machine.variables(), chains = options_.chains;
+    const auto solver = batch_max_product(spin_graph(machine));
+    extra_.resize(chains * n);
+    states_.resize(chains * n);
+    const bool fresh = noise_.empty() || !options_.persistent;
+    if (options_.persistent) noise_.resize(2 * chains * n);
+    const Random random(options_.seed, Stream::perturb);
+    tbb::parallel_for(std::size_t{0}, chains, [&](std::size_t c) {
+      for (std::size_t i = 0; i < n; ++i) {
+        const auto chain = static_cast<std::uint32_t>(c), site = static_cast<std::uint32_t>(i);
+        if (options_.persistent) {
+          extra_[c * n + i] =
+              next_noise(random, iteration, chain, site, fresh, noise_.data() + 2 * (c * n + i));
+        } else {
+          const auto words = random.block(chain, iteration, site);
+          extra_[c * n + i] = static_cast<float>(centred_gumbel(Random::to_unit(words[0], words[1])) -
+                                                 centred_gumbel(Random::to_unit(words[2], words[3])));
+        }
+      }
+    });
+    BatchOptions batch_options;
+    batch_options.iterations = options_.sweeps;
+    batch_options.damping = static_cast<float>(options_.damping);
+    solver->solve(extra_, chains, batch_options, states_, options_.persistent ? &messages_ : nullptr);
+    batch = BitBatch(n, chains);
+    for (std::size_t c = 0; c < chains; ++c)
+      for (std::size_t i = 0; i < n; ++i)
+        batch.words[i * batch.stride + c / 64] |= std::uint64_t{states_[c * n + i]} << (c % 64);
+  }
+
+ private:
+  /// Moves the two normal numbers of a variable on and returns the difference of their Gumbel numbers.
+  float next_noise(const Random& random, std::uint64_t iteration, std::uint32_t chain, std::uint32_t site,
+                   bool fresh, float* z) const {
+    const auto words = random.block(chain, iteration, site);
+    const double radius = std::sqrt(-2 * std::log1p(-Random::to_unit(words[0], words[1])));
+    const double angle = 2 * 3.14159265358979323846 * Random::to_unit(words[2], words[3]);
+    const double rho = options_.correlation;
+    const double step[2] = {radius * std::cos(angle), radius * std::sin(angle)};
+    double gumbel[2];
+    for (int k = 0; k < 2; ++k) {
+      z[k] = static_cast<float>(fresh ? step[k] : std::sqrt(rho) * z[k] + std::sqrt(1 - rho) * step[k]);
+      gumbel[k] = centred_gumbel(0.5 * std::erfc(-z[k] / std::sqrt(2.0)));
+    }
+    return static_cast<float>(gumbel[0] - gumbel[1]);
+  }
+
+  MachineSamplerOptions options_;
+  std::vector<float> noise_;  ///< normal numbers, two per chain and variable
+  std::vector<float> extra_;
+  std::vector<std::uint8_t> states_;
+  BatchMessages messages_;
+};
+
 }  // namespace
+
+std::unique_ptr<MachineSampler> pmp_machine_sampler(const MachineSamplerOptions& options) {
+  return std::make_unique<PmpMachineSampler>(options);
+}
 
 std::unique_ptr<MachineSampler> gibbs_machine_sampler(const MachineSamplerOptions& options) {
   return std::make_unique<GibbsMachineSampler>(options);

@@ -12,8 +12,8 @@ namespace drover {
 
 namespace {
 
-constexpr std::array<std::string_view, 5> methods = {"exact", "pseudo-likelihood", "gibbs", "gwg",
-                                                     "block-gibbs"};
+constexpr std::array<std::string_view, 6> methods = {"exact", "pseudo-likelihood", "gibbs",
+                                                     "gwg",   "block-gibbs",       "pmp"};
 constexpr std::size_t affordable_exact = 12;  ///< variables; 2^12 states per step
 constexpr std::uint32_t check_rows = 1000;
 constexpr std::uint32_t check_sweeps = 100;
@@ -52,12 +52,17 @@ TrainResult train_pseudo_likelihood(BinaryMachine& machine, const TrainingData& 
   return result;
 }
 
+std::unique_ptr<MachineSampler> sampler_of(const std::string& method, const MachineSamplerOptions& options) {
+  if (method == "pmp") return pmp_machine_sampler(options);
+  if (method == "gwg") return gwg_machine_sampler(options);
+  return gibbs_machine_sampler(options);
+}
+
 std::unique_ptr<GradientSource> gradient_of(const TrainingData& data, const std::string& method,
                                             const TrainOptions& options) {
   if (method == "exact") return exact_gradient(data);
   if (method == "block-gibbs") return block_gibbs_gradient(data, options.sampler);
-  std::unique_ptr<MachineSampler> sampler =
-      method == "gwg" ? gwg_machine_sampler(options.sampler) : gibbs_machine_sampler(options.sampler);
+  std::unique_ptr<MachineSampler> sampler = sampler_of(method, options.sampler);
   return sampled_gradient(data, std::move(sampler), std::max(5U, options.sampler.sweeps),
                           options.sampler.seed);
 }
@@ -86,10 +91,10 @@ TrainChoice choose_train_method(const BinaryMachine& machine, const std::string&
   return {"gibbs", "hidden variables need samples"};
 }
 
-BitBatch sample_machine(const BinaryMachine& machine, std::uint32_t rows, std::uint32_t sweeps,
-                        std::uint64_t seed) {
+BitBatch sample_machine(const BinaryMachine& machine, const std::string& method, std::uint32_t rows,
+                        std::uint32_t sweeps, std::uint64_t seed) {
   BitBatch batch;
-  gibbs_machine_sampler({.chains = rows, .sweeps = sweeps, .persistent = false, .seed = seed})
+  sampler_of(method, {.chains = rows, .sweeps = sweeps, .persistent = false, .seed = seed})
       ->draw(machine, 0, batch);
   return batch;
 }
@@ -103,10 +108,11 @@ TrainResult train(BinaryMachine& machine, const TrainingData& data, const TrainC
   result.objective = source->objective();
   const auto rows = static_cast<std::uint32_t>(
       std::min<std::size_t>(check_rows, machine.visible == 0 ? 0 : held_out.size() / machine.visible));
-  result.summary = fit(machine, data, *source, options.fit, stop, held_out,
-                       [&](const BinaryMachine& now, std::uint64_t iteration) {
-                         return sample_machine(now, rows, check_sweeps, options.fit.seed + iteration);
-                       });
+  result.summary =
+      fit(machine, data, *source, options.fit, stop, held_out,
+          [&](const BinaryMachine& now, std::uint64_t iteration) {
+            return sample_machine(now, choice.method, rows, check_sweeps, options.fit.seed + iteration);
+          });
   return result;
 }
 

@@ -3,6 +3,7 @@
 //   exact              enumeration, at most 20 variables
 //   pseudo-likelihood  L-BFGS on the pseudo-likelihood; no hidden variables (learn/pseudo_likelihood.hpp)
 //   gibbs, gwg         maximum likelihood, the model's statistics from these samplers
+//   pmp                the same by perturb-and-max-product: the parameters then belong to that sampler
 //   block-gibbs        the same for RBMs by blocks: CD-k from the data, PCD-k with persistent chains
 #pragma once
 
@@ -43,9 +44,9 @@ struct TrainResult {
 TrainResult train(BinaryMachine& machine, const TrainingData& data, const TrainChoice& choice,
                   const TrainOptions& options, const FitStop& stop, std::span<const Value> held_out);
 
-/// Independent-looking samples of a trained machine, for pictures and comparisons: fresh chains of `sweeps`
-/// Gibbs sweeps.
-BitBatch sample_machine(const BinaryMachine& machine, std::uint32_t rows, std::uint32_t sweeps,
-                        std::uint64_t seed);
+/// Samples of a trained machine, for pictures and comparisons, by the sampler it was trained with: fresh
+/// chains of `sweeps` sweeps of gwg or pmp (iterations), and of Gibbs sampling for all other methods.
+BitBatch sample_machine(const BinaryMachine& machine, const std::string& method, std::uint32_t rows,
+                        std::uint32_t sweeps, std::uint64_t seed);
 
 }  // namespace drover

@@ -18,6 +18,7 @@ Method herded_gibbs_method();
 Method gwg_method();
 Method bp_method();
 Method max_product_method();
+Method pmp_method();
 Method primal_dual_method();
 Method tree_primal_dual_method();
 Method swendsen_wang_method();

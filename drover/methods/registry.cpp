@@ -39,15 +39,24 @@ bool Method::does(Task task) const {
 }
 
 std::span<const Method> all_methods() {
-  // clang-format off: one a line
+  // One a line.
+  // clang-format off
   static const std::vector<Method> methods = {
-      exact_method(),         gibbs_method(),
-      blocked_gibbs_method(), tempering_method(),
-      ais_method(),           annealed_gibbs_method(),
-      icm_method(),           herded_gibbs_method(),
-      gwg_method(),           bp_method(),
-      max_product_method(),   primal_dual_method(),
-      swendsen_wang_method(), partial_swendsen_wang_method(),
+      exact_method(),
+      gibbs_method(),
+      blocked_gibbs_method(),
+      tempering_method(),
+      ais_method(),
+      annealed_gibbs_method(),
+      icm_method(),
+      herded_gibbs_method(),
+      gwg_method(),
+      primal_dual_method(),
+      swendsen_wang_method(),
+      partial_swendsen_wang_method(),
+      pmp_method(),
+      bp_method(),
+      max_product_method(),
   };
   // clang-format on
   return methods;

@@ -63,6 +63,7 @@ struct Settings {
   double l1 = 0;
   double l2 = 0;
   bool reset = false;
+  double correlation = 0;
   double weight_sd = 0.01;
   double held_out = 0;
   std::int64_t check_every = 0;

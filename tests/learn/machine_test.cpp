@@ -148,6 +148,21 @@ TEST(Gradient, SampledAgreesWithExact) {
   }
 }
 
+// Without weights pmp samples are exact, so that its gradient is; persistent noise changes slowly, but every
+// step of it has the right distribution: over steps far apart it averages to the same.
+TEST(Gradient, PmpAgreesWithExactOnBiases) {
+  BinaryMachine machine = random_machine(MachineKind::ising, 4, 0, 17);
+  std::fill(machine.weights.begin(), machine.weights.end(), 0.0F);
+  const auto rows = random_rows(9, 50, 4);
+  MachineSamplerOptions options{.chains = 100, .sweeps = 2, .persistent = false, .seed = 3};
+  expect_unbiased(machine, *sampled_gradient({rows, 4}, pmp_machine_sampler(options), 0, 5), rows, 60, 0,
+                  100);
+  options.persistent = true;
+  options.correlation = 0.5;  // autocorrelation of the normal numbers 0.7^t: at least every sixth step is new
+  expect_unbiased(machine, *sampled_gradient({rows, 4}, pmp_machine_sampler(options), 0, 5), rows, 120, 0,
+                  100.0 / 6);
+}
+
 TEST(Gradient, BlockGibbsAgreesWithExact) {
   const BinaryMachine machine = random_machine(MachineKind::rbm, 5, 3, 13, 0.5);
   const auto rows = random_rows(8, 30, 5);

@@ -1,0 +1,206 @@
+// The registry's entry for perturb-and-max-product (drover/sample/perturb_and_max_product.hpp).
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+
+#include "drover/infer/iterated_modes.hpp"
+#include "drover/methods/all.hpp"
+#include "drover/methods/chains.hpp"
+#include "drover/methods/message_passing.hpp"
+#include "drover/sample/perturb_and_max_product.hpp"
+
+namespace drover {
+
+namespace {
+
+constexpr std::uint64_t default_samples = 2048;
+constexpr double small_plan = 1e6;  ///< table operations of an exact answer that is worth a look unasked
+
+std::string why_not(const Problem&, Task) {
+  return "";
+}
+
+BatchOptions batch_options(const Problem& problem) {
+  const Settings& settings = problem.settings();
+  BatchOptions options;
+  if (settings.iterations > 0)
+    options.iterations =
+        static_cast<std::uint32_t>(std::min<std::int64_t>(settings.iterations, 1'000'000'000));
+  if (settings.damping >= 0) options.damping = static_cast<float>(settings.damping);
+  return options;
+}
+
+/// Draws in blocks that fit in memory and hands each on: use(states, maxima).
+using UseBlock = std::function<void(std::span<const Value>, std::span<const double>)>;
+
+std::uint64_t draw_all(const Problem& problem, const Monitor& monitor, std::uint64_t wanted,
+                       const UseBlock& use) {
+  const Graph& graph = problem.graph();
+  const PerturbAndMaxProduct sampler(graph, batch_options(problem));
+  const std::size_t block =
+      std::clamp<std::size_t>((std::size_t{1} << 22) / (graph.size() + 1), 16, 256) / 16 * 16;
+  std::vector<Value> states(block * graph.size());
+  std::vector<double> maxima(block);
+  std::uint64_t done = 0;
+  while (done < wanted && !(done > 0 && monitor.should_stop())) {
+    const auto count = static_cast<std::size_t>(std::min<std::uint64_t>(block, wanted - done));
+    const std::span<Value> some = std::span(states).first(count * graph.size());
+    sampler.draw(static_cast<std::uint64_t>(problem.settings().seed), done, count, some,
+                 std::span(maxima).first(count));
+    use(some, std::span(maxima).first(count));
+    done += count;
+    Progress progress;
+    progress.phase = "perturbing";
+    progress.fraction = static_cast<double>(done) / static_cast<double>(wanted);
+    progress.sweeps = done;
+    monitor.report(progress);
+  }
+  return done;
+}
+
+std::uint64_t wanted_draws(const Settings& settings) {
+  return settings.samples > 0 ? static_cast<std::uint64_t>(settings.samples) : default_samples;
+}
+
+void note_facts(const Problem& problem, std::uint64_t draws, RunFacts& facts) {
+  facts.chains = 1;
+  facts.sweeps = batch_options(problem).iterations;
+  facts.updates = static_cast<double>(draws) * facts.sweeps * static_cast<double>(problem.graph().size());
+  facts.details["independent"] = true;
+  facts.details["draws"] = draws;
+  facts.details["iterations"] = batch_options(problem).iterations;
+  facts.details["damping"] = batch_options(problem).damping;
+}
+
+bool has_only_unaries(const Graph& graph) {
+  return graph.pair_count() == 0 && graph.tables.size() == 0;
+}
+
+void warn_of_approximation(const Problem& problem, RunFacts& facts) {
+  if (!has_only_unaries(problem.graph()))
+    facts.warnings.emplace_back(
+        "pmp draws independent samples of an approximation of the model; their standard errors do not know "
+        "its error");
+}
+
+MarginalsResult marginals(const Problem& problem, const Monitor& monitor) {
+  const Graph& graph = problem.graph();
+  MarginalsResult result;
+  for (std::uint32_t states : graph.cardinalities) result.marginals.emplace_back(states, 0.0);
+  result.best_log_score = log_zero;
+  const std::uint64_t draws = draw_all(problem, monitor, wanted_draws(problem.settings()),
+                                       [&](std::span<const Value> states, std::span<const double> maxima) {
+                                         for (std::size_t s = 0; s < maxima.size(); ++s) {
+                                           const auto x = states.subspan(s * graph.size(), graph.size());
+                                           for (std::size_t v = 0; v < x.size(); ++v)
+                                             result.marginals[v][x[v]] += 1;
+                                           const double score = log_score(graph, x);
+                                           if (!(score > result.best_log_score) && !result.best_state.empty())
+                                             continue;
+                                           result.best_log_score = score;
+                                           result.best_state.assign(x.begin(), x.end());
+                                         }
+                                       });
+  note_facts(problem, draws, result);
+  const auto total = static_cast<double>(draws);
+  result.diagnostics = {1, total, 0};
+  for (std::vector<double>& p : result.marginals) {
+    std::vector<double>& error = result.mcse.emplace_back();
+    for (double& value : p) {
+      value /= total;
+      // One more of each keeps the error of a state that was always or never seen above zero.
+      const double q = (value * total + 1) / (total + 2);
+      error.push_back(std::sqrt(q * (1 - q) / total));
+      result.diagnostics.mcse_max = std::max(result.diagnostics.mcse_max, error.back());
+    }
+  }
+  result.rhat.assign(graph.size(), 1.0);
+  result.ess.assign(graph.size(), total);
+  result.converged = total >= 400;
+  warn_of_approximation(problem, result);
+  const ExactPlan& plan = problem.exact_plan();
+  if (problem.settings().check || (plan.order.exact && plan.predicted_operations <= small_plan))
+    check_against_exact(problem, result);
+  return result;
+}
+
+LogZResult logz(const Problem& problem, const Monitor& monitor) {
+  double sum = 0, squares = 0;
+  const std::uint64_t draws = draw_all(problem, monitor, wanted_draws(problem.settings()),
+                                       [&](std::span<const Value>, std::span<const double> maxima) {
+                                         for (double maximum : maxima) {
+                                           sum += maximum;
+                                           squares += maximum * maximum;
+                                         }
+                                       });
+  LogZResult result;
+  note_facts(problem, draws, result);
+  const auto total = static_cast<double>(draws);
+  result.log_z = sum / total;
+  result.mcse =
+      std::sqrt(std::max(0.0, squares / total - result.log_z * result.log_z) / std::max(1.0, total - 1));
+  if (!has_only_unaries(problem.graph()))
+    result.warnings.emplace_back(
+        "the mean of perturbed maxima is above log Z if max-product finds them, and need not be near it");
+  return result;
+}
+
+BestStateResult map(const Problem& problem, const Monitor& monitor) {
+  const Graph& graph = problem.graph();
+  BestStateResult result;
+  result.log_score = log_zero;
+  const IteratedModes modes(graph);
+  const std::uint64_t draws =
+      draw_all(problem, monitor, std::min<std::uint64_t>(256, wanted_draws(problem.settings())),
+               [&](std::span<const Value> states, std::span<const double> maxima) {
+                 for (std::size_t s = 0; s < maxima.size(); ++s) {
+                   const auto x = states.subspan(s * graph.size(), graph.size());
+                   std::vector<Value> state(x.begin(), x.end());
+                   const double score = modes.climb(state).log_score;
+                   if (!(score > result.log_score) && !result.assignment.empty()) continue;
+                   result.log_score = score;
+                   result.assignment = std::move(state);
+                 }
+               });
+  note_facts(problem, draws, result);
+  polish(problem, result);
+  result.warnings.emplace_back(
+      "the best of many perturbed states, each climbed to a local maximum; not proven");
+  return result;
+}
+
+SampleResult sample(const Problem& problem, const Monitor& monitor, DrawConsumer& consumer) {
+  const Graph& graph = problem.graph();
+  SampleResult result;
+  consumer.begin(1);
+  result.draws = draw_all(problem, monitor, static_cast<std::uint64_t>(wanted_samples(problem.settings())),
+                          [&](std::span<const Value> states, std::span<const double> maxima) {
+                            for (std::size_t s = 0; s < maxima.size(); ++s) {
+                              const auto x = states.subspan(s * graph.size(), graph.size());
+                              consumer.take(0, x, log_score(graph, x));
+                            }
+                          });
+  note_facts(problem, result.draws, result);
+  result.independent = true;
+  result.diagnostics.rhat_max = 1;
+  result.diagnostics.ess_min = static_cast<double>(result.draws);
+  warn_of_approximation(problem, result);
+  return result;
+}
+
+}  // namespace
+
+Method pmp_method() {
+  return {"pmp",
+          "perturb-and-max-product: independent approximate samples, each by one maximisation",
+          "Lazaro-Gredilla, Dedieu and George 2021",
+          why_not,
+          marginals,
+          map,
+          logz,
+          sample};
+}
+
+}  // namespace drover
