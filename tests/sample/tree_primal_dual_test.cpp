@@ -37,7 +37,7 @@ TEST(TreePrimalDual, LeavesTheDistributionWithHardZeros) {
 
 TEST(TreePrimalDual, ReachesTheDistribution) {
   int tried = 0;
-  for (std::uint64_t seed = 0; seed < 60 && tried < 18; ++seed) {
+  for (std::uint64_t seed = 0; seed < 60 && tried < 14; ++seed) {
     testing::RandomModelOptions options;
     options.variables = 4;
     options.max_states = 2 + static_cast<std::uint32_t>(seed % 2);
@@ -49,7 +49,7 @@ TEST(TreePrimalDual, ReachesTheDistribution) {
     if (analyse_connectivity(graph).connectivity == Connectivity::broken) continue;
     ++tried;
     testing::expect_reaches_distribution(TreePrimalDual(graph, choices[seed % 3], testing::support_of(graph)),
-                                         graph, seed, 2048, 300);
+                                         graph, seed, 1024, 120);
   }
 }
 
