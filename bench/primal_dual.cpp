@@ -132,7 +132,7 @@ void complete_graphs() {
   for (std::uint32_t n : {100U, 200U, 500U, 1000U, 2000U}) {
     const SpinGraph spins =
         spin_graph(compile(ising(complete_edges(n), Draw::constant(0.8 / n), Draw::constant(0), 1)));
-    const std::uint64_t sweeps = n <= 500 ? 20000 : 4000;
+    const std::uint64_t sweeps = n <= 200 ? 20000 : 1'000'000'000 / (std::uint64_t{n} * n);
     const Efficiency gibbs = efficiency(GibbsSpinChain(spins), sweeps, magnetisation);
     const Efficiency dual = efficiency(PrimalDualChain(spins), sweeps, magnetisation);
     fmt::print("{:>6} {:>14.4f} {:>11.0f} {:>17.4f} {:>12.0f} {:>12.2f}\n", n, gibbs.per_sweep,

@@ -2,6 +2,7 @@
 // forest (drover/sample/tree_primal_dual.hpp).
 #include <fmt/format.h>
 
+#include "drover/compile/cluster_bonds.hpp"
 #include "drover/methods/all.hpp"
 #include "drover/methods/gibbs_kernel.hpp"
 #include "drover/sample/primal_dual_chain.hpp"

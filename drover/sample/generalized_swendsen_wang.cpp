@@ -136,8 +136,8 @@ void GeneralizedSwendsenWang::make_clusters(State& state, std::uint64_t sweep) c
   }
   std::partial_sum(state.begin.begin(), state.begin.end(), state.begin.begin());
   state.order.resize(size());
-  std::vector<std::uint32_t> at(state.begin.begin(), state.begin.end() - 1);
-  for (std::uint32_t v = 0; v < size(); ++v) state.order[at[state.parents[v]]++] = v;
+  state.next.assign(state.begin.begin(), state.begin.end() - 1);
+  for (std::uint32_t v = 0; v < size(); ++v) state.order[state.next[state.parents[v]]++] = v;
 }
 
 void GeneralizedSwendsenWang::run(State& state, std::uint64_t sweep, float* sums) const {

@@ -35,8 +35,8 @@ class GeneralizedSwendsenWang {
     std::vector<Value> values;
     // What follows does not outlive a sweep.
     std::vector<std::uint32_t> parents;
-    std::vector<std::uint32_t> order, begin;  ///< members of clusters, cluster after cluster
-    std::vector<std::uint32_t> visited;       ///< factor -> last step that looked at it
+    std::vector<std::uint32_t> order, begin, next;  ///< members of clusters, cluster after cluster
+    std::vector<std::uint32_t> visited;             ///< factor -> last step that looked at it
 
     template <class Archive>
     void visit(Archive& archive) {
