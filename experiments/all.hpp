@@ -10,5 +10,8 @@ Outcome herding_counts(const Options& options);
 Outcome herding_classify(const Options& options);
 Outcome herded_two_variable(const Options& options);
 Outcome herded_rates(const Options& options);
+Outcome duality_grid(const Options& options);
+Outcome duality_random(const Options& options);
+Outcome duality_complete(const Options& options);
 
 }  // namespace drover::experiments

@@ -23,6 +23,12 @@ std::span<const Experiment> all_experiments() {
        "Herded Gibbs, figure 3", herded_two_variable},
       {"herded-rates", "how fast the joint distribution is reached on complete and on empty graphs",
        "Herded Gibbs, theorems 1 and 2", herded_rates},
+      {"duality-grid", "sweeps to mix on Ising grids: Gibbs, primal-dual, tree-blocked, Swendsen-Wang",
+       "Duality, figure 2a", duality_grid},
+      {"duality-random", "sweeps to mix on random graphs with 2 to 64 factors per variable",
+       "Duality, section 6", duality_random},
+      {"duality-complete", "parallel steps to mix on the complete Ising model", "Duality, figure 2b",
+       duality_complete},
   };
   return list;
 }

@@ -1,8 +1,10 @@
 #include "drover/compile/mixture.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cassert>
 #include <cmath>
+#include <limits>
 
 #include "drover/compile/dual.hpp"
 #include "drover/core/log_math.hpp"
@@ -101,7 +103,7 @@ Scaling best_scaling(std::uint32_t rows, std::uint32_t columns, std::span<const 
     scaling.row.assign(rows, 0);
     scaling.column.assign(columns, 0);
     for (std::uint32_t j = 0; j < columns && start < rows; ++j)
-      scaling.column[j] = std::max(table[start * columns + j], -1e6);
+      scaling.column[j] = table[start * columns + j] == log_zero ? 0 : table[start * columns + j];
     for (int round = 0; round < 4; ++round) {
       std::vector<double> wanted;
       for (std::uint32_t i = 0; i < rows; ++i) {
@@ -258,22 +260,22 @@ double improve(Cardinalities cardinalities, std::span<const double> table, Mixtu
   return divergence;
 }
 
-// The best of fits with 2, 3, ... components; the table sums to one.
+// The best of fits with 1, 2, 4, ... components; the table sums to one.
 Mixture fit(Cardinalities cardinalities, std::span<const double> table, const MixtureOptions& options,
             double& divergence) {
+  constexpr int most_steps = 400, steps_between_checks = 25;
   Mixture best;
   divergence = std::numeric_limits<double>::infinity();
-  for (std::uint32_t components = 1; components <= options.most_components; ++components) {
+  for (std::uint32_t components = 1; components <= options.most_components; components *= 2) {
     Mixture mixture = empty_mixture(cardinalities, components);
     RandomSequence random(components, Stream::generate);
     for (double& value : mixture.values) value = 0.5 + random.uniform();
     double now = 0, before = std::numeric_limits<double>::infinity();
-    for (int step = 0; step < 2000; ++step) {
+    for (int step = 0; step < most_steps; ++step) {
       now = improve(cardinalities, table, mixture);
-      if (step % 50 == 49) {
-        if (before - now < 1e-3 * now || now < options.good_fit / 2) break;
-        before = now;
-      }
+      if (step % steps_between_checks != 0) continue;
+      if (now < options.good_fit || before - now < 0.01 * now) break;
+      before = now;
     }
     if (now < divergence) {
       divergence = now;

@@ -51,12 +51,14 @@ std::span<const Method> all_methods() {
       icm_method(),
       herded_gibbs_method(),
       gwg_method(),
-      primal_dual_method(),
-      swendsen_wang_method(),
-      partial_swendsen_wang_method(),
       pmp_method(),
       bp_method(),
       max_product_method(),
+      primal_dual_method(),
+      tree_primal_dual_method(),
+      swendsen_wang_method(),
+      partial_swendsen_wang_method(),
+      generalized_swendsen_wang_method(),
   };
   // clang-format on
   return methods;

@@ -1,10 +1,12 @@
-// The registry's entries for Swendsen-Wang, whole and partial (drover/sample/swendsen_wang.hpp).
+// The registry's entries for Swendsen-Wang: whole and partial (drover/sample/swendsen_wang.hpp), generalised
+// (drover/sample/generalized_swendsen_wang.hpp).
 #include "drover/sample/swendsen_wang.hpp"
 
 #include <fmt/format.h>
 
 #include "drover/methods/all.hpp"
 #include "drover/methods/chains.hpp"
+#include "drover/sample/generalized_swendsen_wang.hpp"
 
 namespace drover {
 
@@ -43,6 +45,28 @@ SampleResult sample(const Problem& problem, const Monitor& monitor, DrawConsumer
   return sample_by_chains(problem, method, SwendsenWang(problem.graph(), share), options, monitor, consumer);
 }
 
+std::string why_not_generalized(const Problem& problem, Task) {
+  const Graph& graph = problem.graph();
+  for (std::size_t f = 0; f < graph.tables.size(); ++f)
+    for (double value : graph.tables.values(f))
+      if (value == log_zero)
+        return fmt::format("the factor over {} has hard zeros", scope_name(graph, graph.tables.scope(f)));
+  return "";
+}
+
+MarginalsResult generalized_marginals(const Problem& problem, const Monitor& monitor) {
+  const ChainOptions options = chain_options(problem, Task::marginals, default_chains);
+  return marginals_by_chains(problem, "generalized-swendsen-wang", GeneralizedSwendsenWang(problem.graph()),
+                             options, monitor);
+}
+
+SampleResult generalized_sample(const Problem& problem, const Monitor& monitor, DrawConsumer& consumer) {
+  const ChainOptions options = chain_options(
+      problem, Task::sample, chains_for_samples(wanted_samples(problem.settings()), default_chains));
+  return sample_by_chains(problem, "generalized-swendsen-wang", GeneralizedSwendsenWang(problem.graph()),
+                          options, monitor, consumer);
+}
+
 }  // namespace
 
 Method swendsen_wang_method() {
@@ -73,6 +97,17 @@ Method partial_swendsen_wang_method() {
           [](const Problem& problem, const Monitor& monitor, DrawConsumer& consumer) {
             return sample(problem, monitor, consumer, "partial-swendsen-wang", problem.settings().bond_share);
           }};
+}
+
+Method generalized_swendsen_wang_method() {
+  return {"generalized-swendsen-wang",
+          "cluster moves with an acceptance step, for any strictly positive factors",
+          "Barbu and Zhu 2005",
+          why_not_generalized,
+          generalized_marginals,
+          nullptr,
+          nullptr,
+          generalized_sample};
 }
 
 }  // namespace drover

@@ -35,6 +35,8 @@ struct Settings {
   std::int64_t iterations = 0;    ///< of message passing, of learning; 0: chosen by the method
   double damping = -1;            ///< share of the old message kept; -1: chosen by the method
   double bond_share = 0.5;        ///< partial Swendsen-Wang: share of a pair's strength that makes bonds
+  bool redraw = false;            ///< tree-primal-dual: a new forest every sweep
+  double tolerance = 0.1;         ///< primal-dual: nats that a fitted decomposition may be off
   double memory_limit = 0;        ///< gigabytes; 0: half of the machine's memory
   std::int64_t temperatures = 0;
   double min_inverse_temperature = -1;

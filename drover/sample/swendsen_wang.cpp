@@ -47,19 +47,6 @@ constexpr std::int64_t forbidden = -(std::int64_t{1} << 48);
 
 }  // namespace
 
-SwendsenWang::BondLaw SwendsenWang::bond_law(double strength, double share, std::uint32_t states) {
-  const double a = std::exp(-strength), others = states - 1.0;
-  BondLaw law;
-  law.bond = share * -std::expm1(-strength);
-  if (share == 1) return law;
-  const double ratio = a / (1 - law.bond);
-  const double rho = ratio / (1 + std::sqrt(std::max(0.0, (1 - ratio) * (1 + others * ratio))));
-  law.follow = 1 / (1 + others * rho * rho);
-  law.either = 1 / (2 + (others - 1) * rho);
-  law.gain = -std::log(rho);
-  return law;
-}
-
 SwendsenWang::SwendsenWang(const Graph& graph, double share)
     : graph_(&graph),
       share_(share),
@@ -102,7 +89,7 @@ SwendsenWang::State SwendsenWang::start(std::uint64_t seed, std::uint32_t first_
   return state;
 }
 
-SwendsenWang::BondLaw SwendsenWang::law_of(std::size_t bond, double inverse_temperature) const {
+BondLaw SwendsenWang::law_of(std::size_t bond, double inverse_temperature) const {
   if (inverse_temperature == 1) return laws_[bond];
   return bond_law(inverse_temperature * bonds_[bond].strength, share_,
                   graph_->cardinalities[bonds_[bond].first]);
@@ -128,23 +115,8 @@ void SwendsenWang::draw_bonds(State& state, std::uint64_t sweep, std::size_t beg
       continue;
     }
     if (share_ == 1) continue;
-    const std::uint32_t states = graph_->cardinalities[bond.first];
-    const std::uint32_t taken = satisfied ? 1 : 2;  // values that the dual favours
-    const double favoured = satisfied ? law.follow : law.either;
     if (satisfied) u = (u - law.bond) / (1 - law.bond);
-    Value dual = x;
-    if (u < favoured) {
-      dual = x;
-    } else if (!satisfied && u < 2 * favoured) {
-      dual = y;
-    } else if (states > taken) {  // one of the others, each as likely; counted without the taken ones
-      const double rest = (u - taken * favoured) / (1 - taken * favoured) * (states - taken);
-      dual = static_cast<Value>(std::clamp<double>(std::floor(rest), 0, states - taken - 1));
-      const Value low = std::min(x, y), high = std::max(x, y);
-      if (dual >= low) ++dual;
-      if (!satisfied && dual >= high) ++dual;
-    }
-    state.duals[b] = dual;
+    state.duals[b] = draw_bond_dual(law, x, y, graph_->cardinalities[bond.first], u);
   }
 }
 

@@ -26,6 +26,7 @@
 
 #include "drover/compile/cluster_bonds.hpp"
 #include "drover/compile/graph.hpp"
+#include "drover/sample/bond_law.hpp"
 #include "drover/sample/kernel.hpp"
 
 namespace drover {
@@ -75,15 +76,6 @@ class SwendsenWang {
 
   /// Clusters of the last sweep.
   static std::size_t cluster_count(const State& state);
-
-  /// How a pair draws its bond or dual.
-  struct BondLaw {
-    double bond = 0;    ///< probability of a bond where satisfied
-    double follow = 0;  ///< probability that the dual of a satisfied, unbonded pair is the common value
-    double either = 0;  ///< probability that the dual of an unsatisfied pair is a given one of its two values
-    double gain = 0;    ///< log(c/s); zero: no dual
-  };
-  static BondLaw bond_law(double strength, double share, std::uint32_t states);
 
  private:
   static constexpr Value bonded = 0xffff;

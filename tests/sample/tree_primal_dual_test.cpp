@@ -1,0 +1,138 @@
+#include "drover/sample/tree_primal_dual.hpp"
+
+#include "drover/compile/connectivity.hpp"
+#include "tests/sample/table_support.hpp"
+
+namespace drover {
+namespace {
+
+using testing::varied_graph;
+static_assert(Kernel<TreePrimalDual>);
+
+constexpr ForestChoice choices[] = {ForestChoice::none, ForestChoice::heaviest, ForestChoice::redrawn};
+
+TEST(TreePrimalDual, LeavesTheDistribution) {
+  for (std::uint64_t seed = 0; seed < 90; ++seed) {
+    const Graph graph = varied_graph(seed, 0);
+    const TreePrimalDual kernel(graph, choices[seed % 3]);
+    testing::expect_leaves_distribution(kernel, graph, seed, 4096);
+    testing::expect_scores(kernel, graph, seed);
+  }
+}
+
+TEST(TreePrimalDual, LeavesTheDistributionWithHardZeros) {
+  for (std::uint64_t seed = 0; seed < 60; ++seed) {
+    testing::RandomModelOptions options;
+    options.variables = 4;
+    options.max_states = 2 + static_cast<std::uint32_t>(seed % 3);
+    options.max_arity = 2 + static_cast<std::uint32_t>(seed / 3 % 2);
+    options.factors = 4;
+    options.scale = 0.8;
+    options.zero_share = 0.15;
+    const Graph graph = compile(testing::random_model(seed, options));
+    const TreePrimalDual kernel(graph, choices[seed / 6 % 3], testing::support_of(graph));
+    testing::expect_leaves_distribution(kernel, graph, seed, 2048);
+  }
+}
+
+TEST(TreePrimalDual, ReachesTheDistribution) {
+  int tried = 0;
+  for (std::uint64_t seed = 0; seed < 60 && tried < 14; ++seed) {
+    testing::RandomModelOptions options;
+    options.variables = 4;
+    options.max_states = 2 + static_cast<std::uint32_t>(seed % 2);
+    options.max_arity = 2 + static_cast<std::uint32_t>(seed / 2 % 2);
+    options.factors = 4;
+    options.scale = 0.5;
+    options.zero_share = seed % 4 == 3 ? 0.15 : 0;
+    const Graph graph = compile(testing::random_model(seed, options));
+    if (analyse_connectivity(graph).connectivity == Connectivity::broken) continue;
+    ++tried;
+    testing::expect_reaches_distribution(TreePrimalDual(graph, choices[seed % 3], testing::support_of(graph)),
+                                         graph, seed, 1024, 120);
+  }
+}
+
+TEST(TreePrimalDual, ConditionalsAverageToTheMarginals) {
+  for (std::uint64_t seed = 0; seed < 45; ++seed) {
+    const Graph graph = varied_graph(seed, 0);
+    testing::expect_conditionals(TreePrimalDual(graph, choices[seed % 3]), graph, seed, 1024);
+  }
+}
+
+TEST(TreePrimalDual, LeavesTheDistributionAtOtherTemperatures) {
+  for (std::uint64_t seed = 0; seed < 9; ++seed) {
+    const Graph graph = varied_graph(seed, 0);
+    testing::expect_tempered(TreePrimalDual(graph, choices[seed % 3]), graph, seed,
+                             0.3F * static_cast<float>(1 + seed % 4), 1024);
+  }
+}
+
+// On a tree nothing is dualised: draws are independent, and the conditionals are the marginals themselves.
+TEST(TreePrimalDual, OnATreeEverySweepIsExact) {
+  RandomSequence random(8, Stream::generate);
+  Model model;
+  model.cardinalities = {2, 3, 3, 2, 4, 2};
+  const VariableId parents[6] = {0, 0, 1, 1, 0, 4};
+  for (VariableId v = 0; v < 6; ++v) {
+    std::vector<double> values(model.cardinalities[v]);
+    for (double& value : values) value = random.normal();
+    model.unaries.add(v, values);
+    if (v == 0) continue;
+    values.resize(std::size_t{model.cardinalities[v]} * model.cardinalities[parents[v]]);
+    for (double& value : values) value = 2 * random.normal();
+    const VariableId scope[2] = {parents[v], v};
+    model.tables.add(scope, values);
+  }
+  const Graph graph = compile(model);
+  const Enumeration exact = enumerate(graph);
+  const TreePrimalDual kernel(graph, ForestChoice::heaviest);
+  EXPECT_EQ(kernel.forest_links(), 5U);
+  testing::expect_reaches_distribution(kernel, graph, 1, 8192, 1);
+  auto state = kernel.start(1, 0);
+  std::vector<float> sums(kernel.entry_count() * kernel.lanes(), 0.0F);
+  kernel.sweep(state, 0, ConditionalSums{sums});
+  const auto offsets = conditional_offsets(graph);
+  for (VariableId v = 0; v < 6; ++v)
+    for (std::size_t e = offsets[v]; e < offsets[v + 1]; ++e)
+      EXPECT_NEAR(sums[e * kernel.lanes()],
+                  exact.marginals[v][graph.cardinalities[v] == 2 ? 1 : e - offsets[v]], 1e-6);
+}
+
+// Messages of strong pairs, and strong fields against them, stay in range.
+TEST(TreePrimalDual, StrongPairsStayInRange) {
+  Model model;
+  model.cardinalities.assign(30, 2);
+  const double up[2] = {-300, 300}, down[2] = {290, -290};
+  model.unaries.add(0, up);
+  model.unaries.add(29, down);
+  for (VariableId i = 0; i + 1 < 30; ++i) model.spin_pairs.add(i, i + 1, 100);
+  for (VariableId i = 0; i + 2 < 30; ++i) model.spin_pairs.add(i, i + 2, 40);
+  const Graph graph = compile(model);
+  for (ForestChoice choice : choices) {
+    const TreePrimalDual kernel(graph, choice);
+    auto state = kernel.start(1, 0);
+    std::vector<Value> x(30, 1);
+    for (std::uint32_t lane = 0; lane < kernel.lanes(); ++lane) kernel.write(state, lane, x);
+    std::vector<float> sums(kernel.entry_count() * kernel.lanes(), 0.0F);
+    for (std::uint64_t sweep = 0; sweep < 20; ++sweep) kernel.sweep(state, sweep, ConditionalSums{sums});
+    for (float sum : sums) ASSERT_TRUE(std::isfinite(sum));
+  }
+}
+
+TEST(TreePrimalDual, RunsAgainFromACopy) {
+  const Graph graph = varied_graph(7, 0);
+  const TreePrimalDual kernel(graph, ForestChoice::redrawn);
+  auto state = kernel.start(5, 16);
+  for (std::uint64_t sweep = 0; sweep < 5; ++sweep) kernel.sweep(state, sweep);
+  auto copy = kernel.start(5, 16);
+  copy.values = state.values;  // as after a checkpoint
+  for (std::uint64_t sweep = 5; sweep < 15; ++sweep) {
+    kernel.sweep(state, sweep);
+    kernel.sweep(copy, sweep);
+  }
+  EXPECT_EQ(state.values, copy.values);
+}
+
+}  // namespace
+}  // namespace drover
