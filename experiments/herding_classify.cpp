@@ -90,9 +90,11 @@ class Trial {
     errors[pseudo_on_samples] = fit_machine(first);
     errors[neighbours] = error_rate(NearestNeighbours(split_.train, 5), split_.test);
     errors[bayes] = error_rate(naive_bayes(split_.train), split_.test);
-    errors[logistic] = error_rate(
-        logistic_regression(split_.train, {}, [&](auto...) { return monitor_.should_stop(); }).classifier,
-        split_.test);
+    errors[logistic] =
+        error_rate(logistic_regression(split_.train, {.minimiser = {.gradient_tolerance = 1e-4}},
+                                       [&](auto...) { return monitor_.should_stop(); })
+                       .classifier,
+                   split_.test);
   }
 
  private:
@@ -114,8 +116,8 @@ class Trial {
 
   double fit_machine(std::span<const Value> rows) {
     const std::size_t variables = split_.train.cardinalities.size() + 1;
-    const auto fit =
-        fit_pseudo_likelihood(rows, variables, {}, [&](auto...) { return monitor_.should_stop(); });
+    const auto fit = fit_pseudo_likelihood(rows, variables, {.minimiser = {.gradient_tolerance = 1e-4}},
+                                           [&](auto...) { return monitor_.should_stop(); });
     return error_rate(MachineClassifier{fit.machine}, split_.test);
   }
 
@@ -130,10 +132,10 @@ class Trial {
 Outcome herding_classify(const Options& options) {
   Outcome outcome;
   const std::vector<HerdingData> all = load_herding_data(options, outcome.notes);
-  const std::uint64_t samples = options.quick ? 20'000 : 100'000;
+  const std::uint64_t samples = options.quick ? 10'000 : 100'000;
   const std::size_t repetitions = options.quick ? 3 : 5;
   // A quick run takes parts of the large data sets.
-  const std::size_t most = options.quick ? 1000 : 1'000'000;
+  const std::size_t most = options.quick ? 600 : 1'000'000;
   if (options.quick)
     outcome.notes.push_back(
         fmt::format("quick: {} splits, {} pseudo-samples, at most {} rows to train and to "

@@ -36,7 +36,7 @@ HerdingData make_up(const Shape& shape, std::uint64_t seed) {
     for (std::uint32_t c = 0; c < 3; ++c) cause[c] = random.uniform(1, r, c) < 0.5 ? -1 : 1;
     for (std::uint32_t v = 0; v < shape.variables; ++v) {
       double field = level;
-      for (std::uint32_t c = 0; c < 3; ++c) field += (0.4 + 0.6 * random.normal(2, v, c)) * cause[c];
+      for (std::uint32_t c = 0; c < 3; ++c) field += (0.8 + 0.6 * random.normal(2, v, c)) * cause[c];
       data.values.push_back(random.uniform(0, r, v) < 1 / (1 + std::exp(-field)) ? 1 : 0);
     }
     data.labels.push_back((cause[0] > 0) != (random.uniform(3, r, 0) < 0.1) ? 1 : 0);
