@@ -27,7 +27,7 @@ int run_info(const Invocation& invocation) {
   for (const Method& method : all_methods())
     for (Task task : tasks) {
       if (!method.does(task)) continue;
-      const std::string reason = method.why_not(problem, task);
+      const std::string reason = why_not(method, problem, task);
       methods.push_back({{"name", std::string(method.name)},
                          {"task", std::string(task_name(task))},
                          {"fits", reason.empty()},

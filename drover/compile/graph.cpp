@@ -6,6 +6,7 @@
 #include <cassert>
 #include <cmath>
 
+#include "drover/compile/compile_gates.hpp"
 #include "drover/core/error.hpp"
 
 namespace drover {
@@ -29,7 +30,9 @@ class Compiler {
  public:
   Compiler(const Model& model, const Evidence& evidence) : model_(model) {
     check_variables();
+    check_gates(model);
     clamp(evidence);
+    propagate_gates(model, clamped_, graph_.clamped_value);
     number_free_variables();
   }
 
@@ -45,6 +48,7 @@ class Compiler {
     for (const DenseLayer& layer : model_.dense_layers) add_dense_layer(layer);
     for (std::size_t f = 0; f < model_.tables.size(); ++f)
       add_table(model_.tables.scope(f), model_.tables.values(f));
+    add_gates(model_, graph_);
     check_support();
     return std::move(graph_);
   }
@@ -355,16 +359,19 @@ bool Graph::is_binary() const {
 bool Graph::is_pairwise() const {
   for (std::size_t f = 0; f < tables.size(); ++f)
     if (tables.scope(f).size() > 2) return false;
+  for (std::size_t g = 0; g < gates.size(); ++g)
+    if (gates.scope(g).size() > 2) return false;
   return true;
 }
 
 bool Graph::is_spin() const {
-  return is_binary() && tables.size() == 0 && potts_pairs.size() == 0 && is_strictly_positive();
+  return is_binary() && tables.size() == 0 && gates.size() == 0 && potts_pairs.size() == 0 &&
+         is_strictly_positive();
 }
 
 bool Graph::is_strictly_positive() const {
   const auto finite = [](double x) { return x != log_zero; };
-  return std::all_of(unary.begin(), unary.end(), finite) &&
+  return gates.size() == 0 && std::all_of(unary.begin(), unary.end(), finite) &&
          std::all_of(tables.log_values.begin(), tables.log_values.end(), finite);
 }
 
@@ -394,6 +401,12 @@ double log_score(const Graph& graph, std::span<const Value> x) {
     for (VariableId v : graph.tables.scope(f)) index = index * graph.cardinalities[v] + x[v];
     total += graph.tables.values(f)[index];
   }
+  std::vector<Value> values;
+  for (std::size_t g = 0; g < graph.gates.size(); ++g) {
+    values.clear();
+    for (VariableId v : graph.gates.scope(g)) values.push_back(x[v]);
+    total += graph.gates.log_value(g, values);
+  }
   return total;
 }
 
@@ -404,8 +417,33 @@ std::vector<Value> whole_assignment(const Graph& graph, std::span<const Value> f
   return whole;
 }
 
+bool can_expand_gates(const Graph& graph) {
+  for (std::size_t g = 0; g < graph.gates.size(); ++g)
+    if (graph.gates.scope(g).size() > largest_expanded_gate) return false;
+  return true;
+}
+
+namespace {
+
+void add_gate_tables(const Gates& gates, Tables& tables) {
+  for (std::size_t g = 0; g < gates.size(); ++g) {
+    assert(gates.scope(g).size() <= largest_expanded_gate);
+    tables.add(gates.scope(g), gates.table(g));
+  }
+}
+
+}  // namespace
+
+Graph expand_gates(const Graph& graph) {
+  Graph expanded = graph;
+  expanded.gates = {};
+  add_gate_tables(graph.gates, expanded.tables);
+  return expanded;
+}
+
 Tables all_tables(const Graph& graph) {
   Tables tables = graph.tables;
+  add_gate_tables(graph.gates, tables);
   const auto& spins = graph.spin_pairs;
   for (std::size_t f = 0; f < spins.size(); ++f) {
     const VariableId scope[2] = {spins.first[f], spins.second[f]};
@@ -435,6 +473,11 @@ Adjacency adjacency(const Graph& graph) {
       for (std::size_t f = 0; f < pairs->size(); ++f) visit(pairs->first[f], pairs->second[f]);
     for (std::size_t f = 0; f < graph.tables.size(); ++f) {
       const auto scope = graph.tables.scope(f);
+      for (std::size_t a = 0; a < scope.size(); ++a)
+        for (std::size_t b = a + 1; b < scope.size(); ++b) visit(scope[a], scope[b]);
+    }
+    for (std::size_t g = 0; g < graph.gates.size(); ++g) {
+      const auto scope = graph.gates.scope(g);
       for (std::size_t a = 0; a < scope.size(); ++a)
         for (std::size_t b = a + 1; b < scope.size(); ++b) visit(scope[a], scope[b]);
     }

@@ -3,9 +3,9 @@
 // compile() clamps evidence (and variables of cardinality 1) by slicing the factors, so a Graph has only free
 // variables; merges all unary terms into one array; and recognises tables: constants, unaries, spin pairs
 // (any strictly positive 2x2 table is h_i s_i + h_j s_j + J s_i s_j + constant), Potts pairs. Dense layers
-// become spin pairs. What remains in `tables` has two or more variables and is none of these. A new factor
-// kind (logic, cardinality) adds one member here and one case in compile(), log_score(), all_tables() and
-// adjacency().
+// become spin pairs. What remains in `tables` has two or more variables and is none of these. Gates
+// (OR, AND, noisy-OR, counts) stay gates, over their free variables; expand_gates() makes tables of them for
+// algorithms that know nothing else.
 #pragma once
 
 #include <cstddef>
@@ -25,6 +25,7 @@ struct Graph {
   SpinPairs spin_pairs;
   PottsPairs potts_pairs;
   Tables tables;
+  Gates gates;
   double log_constant = 0;
 
   std::vector<VariableId> model_variable;   ///< free variable -> variable of the model
@@ -58,7 +59,15 @@ double log_score(const Graph& graph, std::span<const Value> free_assignment);
 /// The assignment of all variables of the model that belongs to one of the free variables.
 std::vector<Value> whole_assignment(const Graph& graph, std::span<const Value> free_assignment);
 
-/// Every factor of two or more variables as a table; for algorithms that know nothing but tables.
+/// The largest gate that has a table: 2^16 entries.
+inline constexpr std::size_t largest_expanded_gate = 16;
+/// Whether every gate is small enough for a table.
+bool can_expand_gates(const Graph& graph);
+/// The same graph with a table for every gate; requires can_expand_gates().
+Graph expand_gates(const Graph& graph);
+
+/// Every factor of two or more variables as a table (gates must be small enough); for algorithms that know
+/// nothing but tables.
 Tables all_tables(const Graph& graph);
 
 /// Which free variables share a factor: neighbours of v are list[offsets[v] .. offsets[v+1]), sorted,

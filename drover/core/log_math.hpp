@@ -16,6 +16,11 @@ inline double log_add(double a, double b) {
   return high + std::log1p(std::exp(std::min(a, b) - high));
 }
 
+/// log(1 - exp(a)) for a <= 0; minus infinity at 0.
+inline double log_one_minus_exp(double a) {
+  return a > -0.6931471805599453 ? std::log(-std::expm1(a)) : std::log1p(-std::exp(a));
+}
+
 /// log of the sum of exponentials; minus infinity for an empty span or all zeros.
 inline double log_sum_exp(std::span<const double> values) {
   double high = log_zero;

@@ -72,6 +72,8 @@ FactorGraph factor_graph(const Graph& graph, std::span<const char> chosen) {
     }
   }
 
+  for (std::size_t g = 0; g < graph.gates.size(); ++g) add(FactorKind::gate, g, graph.gates.scope(g));
+
   result.variable_offsets.assign(graph.size() + 1, 0);
   for (VariableId v : result.variable) ++result.variable_offsets[v + 1];
   for (std::size_t v = 0; v < graph.size(); ++v) result.variable_offsets[v + 1] += result.variable_offsets[v];

@@ -3,7 +3,7 @@
 // An edge joins a factor with one variable of its scope and carries one message in each direction. Messages
 // of an edge have one log value per state of its variable and lie together for all edges of a factor, in the
 // order of its scope. Numbers of factors are those of the Graph: spin pairs first, then Potts pairs, tables,
-// logic and cardinality factors.
+// gates.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace drover {
 
-enum class FactorKind : std::uint8_t { spin_pair, potts_pair, table, truncated_linear };
+enum class FactorKind : std::uint8_t { spin_pair, potts_pair, table, truncated_linear, gate };
 
 /// log factor = constant - min(slope |a - b|, limit), recognised among the tables of two variables.
 struct TruncatedLinear {

@@ -4,18 +4,11 @@
 #include <cassert>
 #include <cmath>
 
-#include "drover/core/log_math.hpp"
+#include "drover/infer/gate_messages.hpp"
 
 namespace drover {
 
 namespace {
-
-struct SumOfExp {
-  static double add(double a, double b) { return log_add(a, b); }
-};
-struct Maximum {
-  static double add(double a, double b) { return std::max(a, b); }
-};
 
 template <class S>
 void spin_pair_messages(double coupling, const double* in, double* out) {
@@ -168,6 +161,9 @@ void messages_of(const FactorGraph& graph, std::size_t factor, double scale, con
       truncated_linear_message<S>(shape, scale, states, in + states, out, scratch.values);
       return truncated_linear_message<S>(shape, scale, states, in, out + states, scratch.values);
     }
+    case FactorKind::gate:
+      return gate_messages(std::is_same_v<S, SumOfExp> ? Semiring::sum : Semiring::maximum,
+                           graph.graph->gates, index, scale, in, out, scratch);
     case FactorKind::table:
       return table_messages<S>(graph, factor, scale, in, out, entries, scratch);
   }

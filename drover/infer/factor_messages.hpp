@@ -10,6 +10,7 @@
 //   Potts pair         O(K): the other states by prefixes and suffixes
 //   truncated linear   O(K): a window of decaying prefixes and suffixes (van Herk's blocks), and what is
 //                      outside it
+//   gate               a chain of counters (gate_messages.hpp)
 //
 // `scale` is 1 / (appearance probability) of the factor in tree-reweighted message passing, otherwise 1.
 #pragma once
@@ -17,10 +18,9 @@
 #include <vector>
 
 #include "drover/infer/factor_graph.hpp"
+#include "drover/infer/semiring.hpp"
 
 namespace drover {
-
-enum class Semiring { sum, maximum };
 
 /// Working memory of factor_messages(); one per thread.
 struct FactorScratch {

@@ -23,8 +23,11 @@ std::string_view task_name(Task task);
 /// A compiled model with the facts about it that methods ask for, each worked out once, when first asked.
 class Problem {
  public:
-  Problem(const Graph& graph, const Settings& settings) : graph_(graph), settings_(settings) {}
-  const Graph& graph() const { return graph_; }
+  Problem(const Graph& graph, const Settings& settings);
+  /// With a table in place of every gate, if all are small enough.
+  const Graph& graph() const { return expanded_ ? *expanded_ : graph_; }
+  /// With gates as they are, for methods that know them.
+  const Graph& compact_graph() const { return graph_; }
   const Settings& settings() const { return settings_; }
   const ExactPlan& exact_plan() const;
   const ConnectivityReport& connectivity() const;
@@ -33,6 +36,7 @@ class Problem {
  private:
   const Graph& graph_;
   const Settings& settings_;
+  std::optional<Graph> expanded_;
   mutable std::optional<ExactPlan> exact_plan_;
   mutable std::optional<ConnectivityReport> connectivity_;
 };
@@ -48,11 +52,15 @@ struct Method {
   BestStateResult (*map)(const Problem&, const Monitor&);
   LogZResult (*logz)(const Problem&, const Monitor&);
   SampleResult (*sample)(const Problem&, const Monitor&, DrawConsumer&);
+  bool knows_gates = false;  ///< works on compact_graph(); other methods need gates that have a table
 
   bool does(Task task) const;
 };
 
 std::span<const Method> all_methods();
+
+/// Empty when the method can do the task on this problem; else a sentence. Also looks at gates.
+std::string why_not(const Method& method, const Problem& problem, Task task);
 
 struct Choice {
   const Method* method;

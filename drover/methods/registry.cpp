@@ -64,6 +64,17 @@ std::span<const Method> all_methods() {
   return methods;
 }
 
+Problem::Problem(const Graph& graph, const Settings& settings) : graph_(graph), settings_(settings) {
+  if (graph.gates.size() > 0 && can_expand_gates(graph)) expanded_ = expand_gates(graph);
+}
+
+std::string why_not(const Method& method, const Problem& problem, Task task) {
+  if (!method.knows_gates && problem.graph().gates.size() > 0)
+    return fmt::format("it needs a table for every factor, and a gate has more than {} variables",
+                       largest_expanded_gate);
+  return method.why_not(problem, task);
+}
+
 std::size_t Problem::memory_limit_bytes() const {
   if (settings_.memory_limit > 0) return static_cast<std::size_t>(settings_.memory_limit * 1e9);
   return static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES)) *
@@ -71,12 +82,12 @@ std::size_t Problem::memory_limit_bytes() const {
 }
 
 const ExactPlan& Problem::exact_plan() const {
-  if (!exact_plan_) exact_plan_ = plan_exact(graph_);
+  if (!exact_plan_) exact_plan_ = plan_exact(graph());
   return *exact_plan_;
 }
 
 const ConnectivityReport& Problem::connectivity() const {
-  if (!connectivity_) connectivity_ = analyse_connectivity(graph_);
+  if (!connectivity_) connectivity_ = analyse_connectivity(graph());
   return *connectivity_;
 }
 
@@ -99,7 +110,7 @@ std::string methods_for(Task task, const Problem* problem) {
   std::string names;
   for (const Method& method : all_methods()) {
     if (!method.does(task)) continue;
-    if (problem != nullptr && !method.why_not(*problem, task).empty()) continue;
+    if (problem != nullptr && !why_not(method, *problem, task).empty()) continue;
     names += (names.empty() ? "" : ", ") + std::string(method.name);
   }
   return names;
@@ -112,11 +123,11 @@ std::vector<std::string_view> preference(const Problem& problem, Task task) {
     case Task::marginals:
     case Task::sample:
       return positive ? std::vector<std::string_view>{"exact", "gibbs"}
-                      : std::vector<std::string_view>{"exact", "blocked-gibbs", "gibbs"};
+                      : std::vector<std::string_view>{"exact", "blocked-gibbs", "gibbs", "bp"};
     case Task::map:
-      return {"exact", "annealed-gibbs"};
+      return {"exact", "annealed-gibbs", "max-product"};
     case Task::logz:
-      return {"exact", "ais"};
+      return {"exact", "ais", "bp"};
   }
   return {};
 }
@@ -130,7 +141,7 @@ Choice choose_method(const Problem& problem, Task task) {
     if (!method.does(task))
       throw Error(ErrorKind::misfit, fmt::format("method {} does not do {}; these do: {}", wanted,
                                                  task_name(task), methods_for(task, nullptr)));
-    const std::string reason = method.why_not(problem, task);
+    const std::string reason = why_not(method, problem, task);
     if (!reason.empty())
       throw Error(ErrorKind::misfit, fmt::format("method {} does not fit this model: {}; these do: {}",
                                                  wanted, reason, methods_for(task, &problem)));
@@ -139,7 +150,7 @@ Choice choose_method(const Problem& problem, Task task) {
   std::string refused;
   for (std::string_view name : preference(problem, task)) {
     const Method& method = method_named(name);
-    const std::string reason = method.why_not(problem, task);
+    const std::string reason = why_not(method, problem, task);
     if (!reason.empty()) {
       refused += fmt::format("{}{}: {}", refused.empty() ? "" : "; ", name, reason);
       continue;

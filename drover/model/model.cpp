@@ -38,6 +38,12 @@ double log_score(const Model& model, std::span<const Value> assignment) {
         for (std::uint32_t j = 0; j < layer.hidden_count; ++j)
           if (assignment[layer.first_hidden + j] == 1)
             total += layer.weights[static_cast<std::size_t>(i) * layer.hidden_count + j];
+  std::vector<Value> values;
+  for (std::size_t g = 0; g < model.gates.size(); ++g) {
+    values.clear();
+    for (VariableId v : model.gates.scope(g)) values.push_back(assignment[v]);
+    total += model.gates.log_value(g, values);
+  }
   return total;
 }
 

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "drover/core/types.hpp"
+#include "drover/model/gates.hpp"
 
 namespace drover {
 
@@ -111,6 +112,7 @@ struct Model {
   PottsPairs potts_pairs;
   Tables tables;
   std::vector<DenseLayer> dense_layers;
+  Gates gates;
 
   /// Empty when the format has no names.
   std::string name;
@@ -122,7 +124,8 @@ struct Model {
 
   std::size_t variable_count() const { return cardinalities.size(); }
   std::size_t factor_count() const {
-    return unaries.size() + spin_pairs.size() + potts_pairs.size() + tables.size() + dense_layers.size();
+    return unaries.size() + spin_pairs.size() + potts_pairs.size() + tables.size() + dense_layers.size() +
+           gates.size();
   }
   /// The variable's name, or its number when it has none.
   std::string variable_name(VariableId variable) const;

@@ -139,5 +139,69 @@ TEST(FactorMessages, TruncatedLinear) {
   }
 }
 
+Model gate_model(std::uint32_t variables) {
+  Model model;
+  model.cardinalities.assign(variables, 2);
+  return model;
+}
+
+std::vector<VariableId> shuffled(std::uint32_t variables, RandomSequence& random) {
+  std::vector<VariableId> scope;
+  for (std::uint32_t v = 0; v < variables; ++v) scope.insert(scope.begin() + random.below(v + 1), v);
+  return scope;
+}
+
+TEST(FactorMessages, OrAndAnd) {
+  RandomSequence random(5, Stream::generate);
+  for (int trial = 0; trial < 400; ++trial) {
+    Model model = gate_model(2 + random.below(6));
+    std::vector<VariableId> inputs = shuffled(static_cast<std::uint32_t>(model.variable_count()), random);
+    const VariableId child = inputs.back();
+    inputs.pop_back();
+    if (trial % 2)
+      model.gates.add_or(inputs, child);
+    else
+      model.gates.add_and(inputs, child);
+    expect_messages(model, FactorKind::gate, random);
+  }
+}
+
+TEST(FactorMessages, Counts) {
+  RandomSequence random(6, Stream::generate);
+  for (int trial = 0; trial < 600; ++trial) {
+    const std::uint32_t variables = 2 + random.below(6);
+    Model model = gate_model(variables);
+    const std::uint32_t low = random.below(variables + 1);
+    const std::uint32_t high = low + random.below(variables + 2 - low);
+    // Limits that force every variable leave no factor behind.
+    if ((low == 0 && high >= variables) || high == 0 || low == variables) continue;
+    model.gates.add_count(shuffled(variables, random), low, high);
+    expect_messages(model, FactorKind::gate, random);
+  }
+}
+
+TEST(FactorMessages, NoisyOr) {
+  RandomSequence random(7, Stream::generate);
+  for (int trial = 0; trial < 400; ++trial) {
+    Model model = gate_model(3 + random.below(5));
+    std::vector<VariableId> inputs = shuffled(static_cast<std::uint32_t>(model.variable_count()), random);
+    const auto probability = [&] {
+      const std::uint32_t style = random.below(5);
+      return style == 0 ? log_zero : style == 1 ? 0.0 : std::log(random.uniform());
+    };
+    std::vector<double> log_off(inputs.size() - (trial % 2));
+    for (double& value : log_off) value = probability();
+    log_off[0] = std::log(0.3);  // so that the child can be on
+    const VariableId child = inputs.back();
+    if (trial % 2) {
+      inputs.pop_back();
+      model.gates.add_noisy_or(inputs, child, log_off, probability());
+    } else {
+      model.gates.add_noisy_or_on(inputs, log_off, probability());
+    }
+    expect_messages(model, FactorKind::gate, random);
+  }
+}
+
 }  // namespace
 }  // namespace drover
