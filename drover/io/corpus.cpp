@@ -166,6 +166,7 @@ CorpusBuilder::CorpusBuilder(const CorpusOptions& options) : data_(std::make_uni
   if (options.encoding != "utf-8" && options.encoding != "latin-1")
     throw Error(ErrorKind::usage, fmt::format("--encoding {}: expected utf-8 or latin-1", options.encoding));
   for (std::string& word : read_stop_words(options.stop_words)) data.stop_words.insert(std::move(word));
+  data.stop_words.insert(options.stop_word_list.begin(), options.stop_word_list.end());
   for (const std::string& word : options.vocabulary) data.word_id(word);
   data.fixed_vocabulary = !options.vocabulary.empty();
   for (const std::string& name : options.classes) {

@@ -25,11 +25,12 @@ class TextSource;
 
 struct CorpusOptions {
   bool lower_case = true;
-  std::uint32_t ngrams = 1;        ///< runs of up to this many neighbouring words count as words too
-  std::uint32_t min_count = 1;     ///< words seen less often in all documents together are left out
-  std::string stop_words{};          ///< "": none; "english": a small list; else a file with a word per line
-  std::string encoding = "utf-8";  ///< or latin-1
-  std::string format = "auto";     ///< or folder, tsv, jsonl, svmlight, plain
+  std::uint32_t ngrams = 1;     ///< runs of up to this many neighbouring words count as words too
+  std::uint32_t min_count = 1;  ///< words seen less often in all documents together are left out
+  std::string stop_words{};     ///< "": none; "english": a small list; else a file with a word per line
+  std::vector<std::string> stop_word_list{};  ///< further stop words
+  std::string encoding = "utf-8";             ///< or latin-1
+  std::string format = "auto";                ///< or folder, tsv, jsonl, svmlight, plain
   /// The only labels there may be; empty: any.
   std::vector<std::string> classes{};
   /// The only words that count (a trained model's); empty: any. Then min_count does not apply.

@@ -325,9 +325,12 @@ void NaiveBayesGibbs::update_log_joint(ClassCounts& chain) const {
            log_gamma(static_cast<double>(chain.tokens[k]) + size * b);
   // log G(n + b) - log G(b); most counts are small, so their terms come from a table.
   constexpr std::uint32_t table_size = 256;
-  double table[table_size];
-  table[0] = 0;
-  for (std::uint32_t n = 1; n < table_size; ++n) table[n] = table[n - 1] + std::log(b + (n - 1));
+  std::vector<double>& table = chain.log_rising;
+  if (chain.log_rising_at != b) {
+    table.assign(table_size, 0.0);
+    for (std::uint32_t n = 1; n < table_size; ++n) table[n] = table[n - 1] + std::log(b + (n - 1));
+    chain.log_rising_at = b;
+  }
   const double at_zero = log_gamma(b);
   for (const std::uint32_t n : chain.words) sum += n < table_size ? table[n] : log_gamma(n + b) - at_zero;
   chain.log_joint = sum;

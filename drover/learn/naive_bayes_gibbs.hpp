@@ -53,6 +53,8 @@ struct ClassCounts {
   std::vector<std::uint32_t> words;      ///< (word, class)
   double class_pseudo_count = 1;
   double word_pseudo_count = 1;
+  std::vector<double> log_rising;  ///< log G(n + b) - log G(b) for small n, at the pseudo-count below
+  double log_rising_at = -1;
   double log_joint = 0;  ///< log P(words, labels | pseudo-counts), theta and pi integrated out
 };
 
