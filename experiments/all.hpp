@@ -10,5 +10,6 @@ Outcome herding_counts(const Options& options);
 Outcome herding_classify(const Options& options);
 Outcome herded_two_variable(const Options& options);
 Outcome herded_rates(const Options& options);
+Outcome text_sentiment(const Options& options);
 
 }  // namespace drover::experiments

@@ -23,6 +23,8 @@ std::span<const Experiment> all_experiments() {
        "Herded Gibbs, figure 3", herded_two_variable},
       {"herded-rates", "how fast the joint distribution is reached on complete and on empty graphs",
        "Herded Gibbs, theorems 1 and 2", herded_rates},
+      {"text-sentiment", "naive Bayes by Gibbs: accuracy against the share of labelled documents",
+       "Gibbs sampling for the uninitiated", text_sentiment},
   };
   return list;
 }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <cmath>
 #include <limits>
 #include <numeric>
 
@@ -226,6 +227,22 @@ double label_accuracy(std::span<const std::uint32_t> labels, std::span<const std
   double right = 0;
   for (std::uint32_t k = 0; k < classes; ++k) right += together[std::size_t{k} * classes + names[k]];
   return total > 0 ? right / total : std::numeric_limits<double>::quiet_NaN();
+}
+
+std::vector<std::uint32_t> hide_labels(std::span<const std::uint32_t> labels, std::uint32_t classes,
+                                       double share, std::uint64_t seed) {
+  std::vector<std::uint32_t> shown(labels.begin(), labels.end());
+  if (share >= 1) return shown;
+  const Random random(seed, Stream::text_hide);
+  for (std::uint32_t k = 0; k < classes; ++k) {
+    std::vector<std::pair<double, std::uint32_t>> members;
+    for (std::uint32_t d = 0; d < labels.size(); ++d)
+      if (labels[d] == k) members.emplace_back(random.uniform(0, 0, d), d);
+    std::sort(members.begin(), members.end());
+    const auto kept = static_cast<std::size_t>(std::lround(share * static_cast<double>(members.size())));
+    for (std::size_t m = kept; m < members.size(); ++m) shown[members[m].second] = no_label;
+  }
+  return shown;
 }
 
 }  // namespace drover

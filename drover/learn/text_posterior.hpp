@@ -56,4 +56,8 @@ TextPosterior sample_text(const WordCounts& documents, std::span<const std::uint
 double label_accuracy(std::span<const std::uint32_t> labels, std::span<const std::uint32_t> truth,
                       std::uint32_t classes, bool renamed);
 
+/// The labels with only a share of each class left, chosen at random by the seed; the others become no_label.
+std::vector<std::uint32_t> hide_labels(std::span<const std::uint32_t> labels, std::uint32_t classes,
+                                       double share, std::uint64_t seed);
+
 }  // namespace drover
