@@ -46,11 +46,23 @@ using Given = std::map<std::string, std::string, std::less<>>;
 
 void add_options(CLI::App& sub, const CommandSpec& command, Given& given,
                  std::vector<std::string>& arguments) {
-  arguments.assign(command.arguments.size(), "");
-  for (std::size_t a = 0; a < command.arguments.size(); ++a)
-    sub.add_option(std::string(command.arguments[a].name), arguments[a],
-                   std::string(command.arguments[a].help))
-        ->required();
+  const bool last_repeated = !command.arguments.empty() && command.arguments.back().repeated;
+  arguments.assign(command.arguments.size() - (last_repeated ? 1 : 0), "");
+  for (std::size_t a = 0; a < command.arguments.size(); ++a) {
+    const ArgumentSpec& argument = command.arguments[a];
+    CLI::Option* added = nullptr;
+    if (argument.repeated)  // takes the place of the last one and of all that follow
+      added = sub.add_option_function<std::vector<std::string>>(
+          std::string(argument.name),
+          [&arguments, a](const std::vector<std::string>& words) {
+            arguments.resize(a);
+            arguments.insert(arguments.end(), words.begin(), words.end());
+          },
+          std::string(argument.help));
+    else
+      added = sub.add_option(std::string(argument.name), arguments[a], std::string(argument.help));
+    added->required(!argument.optional);
+  }
   const Settings defaults;
   for (const OptionSpec& option : option_table()) {
     if (!takes_option(command.name, option)) continue;

@@ -14,6 +14,7 @@ int run_herd(const Invocation& invocation);
 int run_reproduce(const Invocation& invocation);
 int run_compare(const Invocation& invocation);
 int run_learn(const Invocation& invocation);
+int run_text(const Invocation& invocation);
 int run_diagnose(const Invocation& invocation);
 int run_generate(const Invocation& invocation);
 int run_convert(const Invocation& invocation);

@@ -4,6 +4,8 @@
 #include "app/commands.hpp"
 #include "app/output.hpp"
 #include "drover/core/error.hpp"
+#include "drover/io/atomic_file.hpp"
+#include "drover/io/demo_corpus.hpp"
 #include "drover/io/model_file.hpp"
 #include "drover/model/builders.hpp"
 
@@ -25,10 +27,26 @@ Draw coupling_draw(const Invocation& invocation) {
   return invocation.was_given("coupling") ? Draw::constant(settings.coupling) : Draw::normal(0, 1);
 }
 
+int generate_corpus(const Invocation& invocation) {
+  const Settings& settings = invocation.settings;
+  check_outputs(settings, {".tsv", ".tsv.gz"});
+  const auto documents = static_cast<std::uint64_t>(settings.documents);
+  write_file(settings.out.empty() ? "-" : settings.out,
+             demo_corpus_tsv(documents, static_cast<std::uint64_t>(settings.seed)));
+  if (settings.json && !settings.out.empty()) {
+    JsonObject object = json_envelope(invocation, {});
+    object.add("documents", documents);
+    object.add("out", settings.out);
+    print_json(object);
+  }
+  return 0;
+}
+
 }  // namespace
 
 int run_generate(const Invocation& invocation) {
   const Settings& settings = invocation.settings;
+  if (invocation.arguments.at(0) == "corpus") return generate_corpus(invocation);
   GenerateOptions options;
   options.kind = parse_generate_kind(invocation.arguments.at(0));
   options.width = static_cast<std::uint64_t>(settings.width);

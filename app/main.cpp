@@ -28,6 +28,7 @@ constexpr Entry entries[] = {
     {"sample", drover::app::run_sample},
     {"herd", drover::app::run_herd},
     {"compare", drover::app::run_compare},
+    {"text", drover::app::run_text},
     {"diagnose", drover::app::run_diagnose},
     {"generate", drover::app::run_generate},
     {"convert", drover::app::run_convert},

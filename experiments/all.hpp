@@ -13,5 +13,6 @@ Outcome herded_rates(const Options& options);
 Outcome duality_grid(const Options& options);
 Outcome duality_random(const Options& options);
 Outcome duality_complete(const Options& options);
+Outcome text_sentiment(const Options& options);
 
 }  // namespace drover::experiments

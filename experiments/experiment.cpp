@@ -29,6 +29,8 @@ std::span<const Experiment> all_experiments() {
        "Duality, section 6", duality_random},
       {"duality-complete", "parallel steps to mix on the complete Ising model", "Duality, figure 2b",
        duality_complete},
+      {"text-sentiment", "naive Bayes by Gibbs: accuracy against the share of labelled documents",
+       "Gibbs sampling for the uninitiated", text_sentiment},
   };
   return list;
 }

@@ -28,6 +28,10 @@ enum class Stream : std::uint32_t {
   hidden_units = 9,  ///< draws of hidden units given visible ones
   learn = 10,        ///< first parameters and the order of training rows
   perturb = 11,      ///< Gumbel noise
+  text_words = 40,   ///< word probabilities of classes of text
+  text_labels = 41,  ///< labels of documents
+  text_counts = 42,  ///< pseudo-counts
+  text_hide = 43,    ///< which labels are hidden
 };
 
 class Random {

@@ -74,7 +74,22 @@ struct Settings {
   // reproduce
   std::string data;
   bool quick = false;
+  // text
+  std::string classes;  ///< how many, or their names
+  double labelled_share = 1;
+  std::int64_t min_count = 1;
+  std::int64_t ngrams = 1;
+  std::string stop_words;
+  bool keep_case = false;
+  std::string encoding = "utf-8";
+  std::string input_format = "auto";
+  double class_pseudo_count = 1;
+  double word_pseudo_count = 1;
+  bool sample_pseudo_counts = false;
+  std::int64_t top_words = 10;
+  bool demo = false;
   // generate
+  std::int64_t documents = 400;
   std::int64_t width = 10;
   std::int64_t height = 0;
   bool periodic = false;
@@ -113,6 +128,8 @@ std::span<const OptionSpec> option_table();
 struct ArgumentSpec {
   std::string_view name;
   std::string_view help;
+  bool repeated = false;  ///< one or more; only the last argument may be
+  bool optional = false;
 };
 
 struct CommandSpec {
