@@ -1,0 +1,30 @@
+// Sums of rows through compressed lists: the three sparse products of a CRF's gradient.
+//
+// Each output row is written by one thread, its terms in a fixed order, so that results do not depend on the
+// number of threads. Rows are `stride` numbers wide (label_stride of crf_chain.hpp).
+#pragma once
+
+#include <cstddef>
+
+#include "drover/learn/crf_data.hpp"
+
+namespace drover {
+
+/// out[l] = sum over items of list l of factor * scale[item] * parameters[item].
+template <class Real>
+void rows_from_parameters(const Lists& lists, const double* parameters, const float* scale,
+                          std::size_t stride, std::size_t first, std::size_t last, Real* out);
+
+/// out[l] = sum over items of list l of in[item]; long lists are added up in pieces, so that nothing is lost.
+template <class Real>
+void rows_from_rows(const Lists& lists, const Real* in, std::size_t stride, std::size_t first,
+                    std::size_t last, Real* out);
+
+/// out[l] = scale[l] * sum over items of list l of factor * in[item] + penalty[l] * parameters[l]; returns
+/// half the sum of penalty * parameters^2.
+template <class Real>
+double gradient_from_rows(const Lists& lists, const Real* in, const float* scale, const float* penalty,
+                          const double* parameters, std::size_t stride, std::size_t first, std::size_t last,
+                          double* out);
+
+}  // namespace drover
