@@ -1,4 +1,4 @@
-// How the lattice kernels keep one chain: a bit per site, the two colours of the checkerboard apart.
+// What the lattice kernels share: one chain, a bit per site, the two colours of the checkerboard apart.
 //
 // Site (x, y) has colour (x + y) % 2 and is bit j = x / 2 of its colour's row y. So the upper and lower
 // neighbours of bit j are bit j of the other colour's rows, and the left and right ones are bits j - 1, j or
@@ -6,12 +6,17 @@
 // bit behind the last repeat the other end when the lattice is periodic, and are zero otherwise.
 #pragma once
 
+#include <tbb/parallel_for.h>
+
+#include <algorithm>
+#include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
 
 #include "drover/core/types.hpp"
+#include "drover/sample/kernel.hpp"
 #include "drover/sample/lane_random.hpp"
 
 namespace drover {
@@ -86,8 +91,17 @@ struct Checkerboard {
   /// what it touches in cache and lets bands of rows run in parallel. The result is that of the plain
   /// order: a row reads the other colour in rows y - 1, y, y + 1 only, so colour 1 of a row may follow as
   /// soon as colour 0 of these three is done; where they lie in another band it waits for all bands.
-  template <class ForEachBand, class DrawRow>
-  void sweep_rows(ForEachBand for_each_band, DrawRow draw) const {
+  /// A band has `band` rows; lattices below `parallel_from` sites are not worth threads.
+  template <class DrawRow>
+  void sweep_rows(std::size_t band, std::size_t parallel_from, DrawRow draw) const {
+    const auto for_each_band = [&](auto body) {
+      const std::size_t bands = (height + band - 1) / band;
+      const auto one = [&](std::size_t b) { body(b * band, std::min(height, (b + 1) * band)); };
+      if (size() < parallel_from)
+        for (std::size_t b = 0; b < bands; ++b) one(b);
+      else
+        tbb::parallel_for(std::size_t{0}, bands, one);
+    };
     for_each_band([&](std::size_t begin, std::size_t end) {
       for (std::size_t y = begin; y < end; ++y) {
         draw(0, y);
@@ -99,6 +113,56 @@ struct Checkerboard {
       if (end - begin > 1) draw(1, end - 1);
     });
   }
+};
+
+/// All of a Kernel but the draws and the scores: a class derived from it has run(state, sweep, sums), where
+/// sums may be null, and log_scores().
+template <class Derived>
+class CheckerboardKernel {
+ public:
+  struct State {
+    std::uint64_t seed = 0;
+    std::uint32_t chain = 0;
+    float inverse_temperature = 1;
+    std::vector<std::uint64_t> words;  ///< as Checkerboard lays them out
+
+    template <class Archive>
+    void visit(Archive& archive) {
+      archive(seed);
+      archive(chain);
+      archive(inverse_temperature);
+      archive(words);
+    }
+  };
+
+  std::size_t size() const { return board_.size(); }
+  std::uint32_t lanes() const { return 1; }
+  std::size_t entry_count() const { return size(); }
+
+  State start(std::uint64_t seed, std::uint32_t first_chain) const {
+    return {seed, first_chain, 1.0F, board_.start(seed, first_chain)};
+  }
+  void sweep(State& state, std::uint64_t sweep) const { derived().run(state, sweep, nullptr); }
+  void sweep(State& state, std::uint64_t sweep, ConditionalSums sums) const {
+    assert(sums.sums.size() == entry_count());
+    derived().run(state, sweep, sums.sums.data());
+  }
+  void read(const State& state, std::uint32_t, std::span<Value> values) const {
+    board_.read(state.words, values);
+  }
+  void write(State& state, std::uint32_t, std::span<const Value> values) const {
+    board_.write(state.words, values);
+  }
+  void set_inverse_temperatures(State& state, std::span<const float> inverse_temperatures) const {
+    state.inverse_temperature = inverse_temperatures[0];
+  }
+
+ protected:
+  explicit CheckerboardKernel(const Checkerboard& board) : board_(board) {}
+  Checkerboard board_;
+
+ private:
+  const Derived& derived() const { return static_cast<const Derived&>(*this); }
 };
 
 }  // namespace drover

@@ -1,7 +1,5 @@
 #include "drover/sample/gibbs_spin_equal_lattice.hpp"
 
-#include <tbb/parallel_for.h>
-
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -140,7 +138,7 @@ std::uint64_t threshold_of(long double p) {
 }  // namespace
 
 GibbsSpinEqualLattice::GibbsSpinEqualLattice(const EqualLattice& lattice)
-    : board_{lattice.width, lattice.height, lattice.periodic_x}, lattice_(lattice) {
+    : CheckerboardKernel({lattice.width, lattice.height, lattice.periodic_x}), lattice_(lattice) {
   assert((!lattice.periodic_x || lattice.width % 2 == 0) && (!lattice.periodic_y || lattice.height % 2 == 0));
   for (std::size_t shift = 0; shift < 2; ++shift) {
     border_[shift].assign(board_.row_words(), 0);
@@ -167,11 +165,6 @@ std::size_t GibbsSpinEqualLattice::below(std::size_t y) const {
 
 int GibbsSpinEqualLattice::neighbours_inside(std::size_t y) const {
   return !lattice_.periodic_y && (y == 0 || y + 1 == lattice_.height) ? 3 : 4;
-}
-
-GibbsSpinEqualLattice::State GibbsSpinEqualLattice::start(std::uint64_t seed,
-                                                          std::uint32_t first_chain) const {
-  return {seed, first_chain, 1.0f, board_.start(seed, first_chain)};
 }
 
 // The conditionals of one row, about to be drawn.
@@ -225,32 +218,7 @@ void GibbsSpinEqualLattice::run(State& state, std::uint64_t sweep, float* sums) 
     HWY_DYNAMIC_DISPATCH(draw_equal_row)(row, random, state.chain, sweep, place);
     board_.mend_row(words, colour, y);
   };
-  const auto for_each_band = [&](auto body) {
-    const std::size_t bands = (board_.height + band - 1) / band;
-    const auto one = [&](std::size_t b) { body(b * band, std::min(board_.height, (b + 1) * band)); };
-    if (size() < 1 << 18)
-      for (std::size_t b = 0; b < bands; ++b) one(b);
-    else
-      tbb::parallel_for(std::size_t{0}, bands, one);
-  };
-  board_.sweep_rows(for_each_band, draw);
-}
-
-void GibbsSpinEqualLattice::sweep(State& state, std::uint64_t sweep) const {
-  run(state, sweep, nullptr);
-}
-
-void GibbsSpinEqualLattice::sweep(State& state, std::uint64_t sweep, ConditionalSums sums) const {
-  assert(sums.sums.size() == entry_count());
-  run(state, sweep, sums.sums.data());
-}
-
-void GibbsSpinEqualLattice::read(const State& state, std::uint32_t, std::span<Value> values) const {
-  board_.read(state.words, values);
-}
-
-void GibbsSpinEqualLattice::write(State& state, std::uint32_t, std::span<const Value> values) const {
-  board_.write(state.words, values);
+  board_.sweep_rows(band, 1 << 18, draw);
 }
 
 // Sums are counts of bits: sum_i x_i (field - weight / 2 * neighbours_i) + weight * pairs of ones.
@@ -275,11 +243,6 @@ void GibbsSpinEqualLattice::log_scores(const State& state, std::span<double> sco
     }
   scores[0] = lattice_.log_constant + lattice_.field * static_cast<double>(ones) +
               lattice_.weight * (static_cast<double>(pairs) - static_cast<double>(neighbours_of_ones) / 2);
-}
-
-void GibbsSpinEqualLattice::set_inverse_temperatures(State& state,
-                                                     std::span<const float> inverse_temperatures) const {
-  state.inverse_temperature = inverse_temperatures[0];
 }
 
 }  // namespace drover

@@ -20,43 +20,18 @@
 
 #include "drover/compile/lattice.hpp"
 #include "drover/sample/gibbs_spin_checkerboard.hpp"
-#include "drover/sample/kernel.hpp"
 
 namespace drover {
 
-class GibbsSpinEqualLattice {
+class GibbsSpinEqualLattice : public CheckerboardKernel<GibbsSpinEqualLattice> {
  public:
-  struct State {
-    std::uint64_t seed = 0;
-    std::uint32_t chain = 0;
-    float inverse_temperature = 1;
-    std::vector<std::uint64_t> words;  ///< as Checkerboard lays them out
-
-    template <class Archive>
-    void visit(Archive& archive) {
-      archive(seed);
-      archive(chain);
-      archive(inverse_temperature);
-      archive(words);
-    }
-  };
-
   /// Requires the periodic sides to be even.
   explicit GibbsSpinEqualLattice(const EqualLattice& lattice);
 
-  std::size_t size() const { return board_.size(); }
-  std::uint32_t lanes() const { return 1; }
-  std::size_t entry_count() const { return size(); }
-
-  State start(std::uint64_t seed, std::uint32_t first_chain) const;
-  void sweep(State& state, std::uint64_t sweep) const;
-  void sweep(State& state, std::uint64_t sweep, ConditionalSums sums) const;
-  void read(const State& state, std::uint32_t lane, std::span<Value> values) const;
-  void write(State& state, std::uint32_t lane, std::span<const Value> values) const;
   void log_scores(const State& state, std::span<double> scores) const;
-  void set_inverse_temperatures(State& state, std::span<const float> inverse_temperatures) const;
 
  private:
+  friend class CheckerboardKernel<GibbsSpinEqualLattice>;
   /// p(x = 1) with `neighbours` neighbours of which n are 1.
   long double probability(int neighbours, int n, float inverse_temperature) const;
   std::size_t above(std::size_t y) const;  ///< the neighbouring rows; row `height` is the zero row
@@ -65,7 +40,6 @@ class GibbsSpinEqualLattice {
   void add_conditionals(const State& state, std::size_t colour, std::size_t y, float* sums) const;
   void run(State& state, std::uint64_t sweep, float* sums) const;
 
-  Checkerboard board_;
   EqualLattice lattice_;
   std::vector<std::uint64_t> border_[2];  ///< open borders: which bits of a row lack a neighbour, by shift
 };

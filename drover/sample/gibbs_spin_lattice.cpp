@@ -1,7 +1,5 @@
 #include "drover/sample/gibbs_spin_lattice.hpp"
 
-#include <tbb/parallel_for.h>
-
 #include <algorithm>
 #include <cassert>
 #include <cmath>
@@ -161,7 +159,8 @@ void resize(GibbsSpinLattice::Terms& terms, std::size_t count, float value) {
 }  // namespace
 
 GibbsSpinLattice::GibbsSpinLattice(const Lattice& lattice)
-    : board_{lattice.width, lattice.height, lattice.periodic_x}, log_constant_(lattice.log_constant) {
+    : CheckerboardKernel({lattice.width, lattice.height, lattice.periodic_x}),
+      log_constant_(lattice.log_constant) {
   assert(lattice.is_checkerboard());
   const std::size_t count = 2 * board_.height * terms_stride(board_);
   resize(weights_, count, 0.0f);
@@ -189,10 +188,6 @@ GibbsSpinLattice::GibbsSpinLattice(const Lattice& lattice)
   moderate_ = largest <= 80;
 }
 
-GibbsSpinLattice::State GibbsSpinLattice::start(std::uint64_t seed, std::uint32_t first_chain) const {
-  return {seed, first_chain, 1.0f, board_.start(seed, first_chain)};
-}
-
 void GibbsSpinLattice::run(State& state, std::uint64_t sweep, float* sums) const {
   const LaneRandom random(state.seed, Stream::sweep);
   const bool odds = moderate_ && state.inverse_temperature == 1;
@@ -204,32 +199,7 @@ void GibbsSpinLattice::run(State& state, std::uint64_t sweep, float* sums) const
      sums ? sums + y * board_.width : nullptr);
     board_.mend_row(state.words.data(), colour, y);
   };
-  const auto for_each_band = [&](auto body) {
-    const std::size_t bands = (board_.height + band - 1) / band;
-    const auto one = [&](std::size_t b) { body(b * band, std::min(board_.height, (b + 1) * band)); };
-    if (size() < 1 << 16)
-      for (std::size_t b = 0; b < bands; ++b) one(b);
-    else
-      tbb::parallel_for(std::size_t{0}, bands, one);
-  };
-  board_.sweep_rows(for_each_band, draw);
-}
-
-void GibbsSpinLattice::sweep(State& state, std::uint64_t sweep) const {
-  run(state, sweep, nullptr);
-}
-
-void GibbsSpinLattice::sweep(State& state, std::uint64_t sweep, ConditionalSums sums) const {
-  assert(sums.sums.size() == entry_count());
-  run(state, sweep, sums.sums.data());
-}
-
-void GibbsSpinLattice::read(const State& state, std::uint32_t, std::span<Value> values) const {
-  board_.read(state.words, values);
-}
-
-void GibbsSpinLattice::write(State& state, std::uint32_t, std::span<const Value> values) const {
-  board_.write(state.words, values);
+  board_.sweep_rows(band, 1 << 16, draw);
 }
 
 void GibbsSpinLattice::log_scores(const State& state, std::span<double> scores) const {
@@ -238,11 +208,6 @@ void GibbsSpinLattice::log_scores(const State& state, std::span<double> scores) 
   for (std::size_t colour = 0; colour < 2; ++colour)
     for (std::size_t y = 0; y < board_.height; ++y)
       scores[0] += HWY_DYNAMIC_DISPATCH(score_row)(row_of(board_, weights_, words, colour, y));
-}
-
-void GibbsSpinLattice::set_inverse_temperatures(State& state,
-                                                std::span<const float> inverse_temperatures) const {
-  state.inverse_temperature = inverse_temperatures[0];
 }
 
 }  // namespace drover

@@ -17,41 +17,15 @@
 
 #include "drover/compile/lattice.hpp"
 #include "drover/sample/gibbs_spin_checkerboard.hpp"
-#include "drover/sample/kernel.hpp"
 
 namespace drover {
 
-class GibbsSpinLattice {
+class GibbsSpinLattice : public CheckerboardKernel<GibbsSpinLattice> {
  public:
-  struct State {
-    std::uint64_t seed = 0;
-    std::uint32_t chain = 0;
-    float inverse_temperature = 1;
-    std::vector<std::uint64_t> words;  ///< as Checkerboard lays them out
-
-    template <class Archive>
-    void visit(Archive& archive) {
-      archive(seed);
-      archive(chain);
-      archive(inverse_temperature);
-      archive(words);
-    }
-  };
-
   /// Requires lattice.is_checkerboard().
   explicit GibbsSpinLattice(const Lattice& lattice);
 
-  std::size_t size() const { return board_.size(); }
-  std::uint32_t lanes() const { return 1; }
-  std::size_t entry_count() const { return size(); }
-
-  State start(std::uint64_t seed, std::uint32_t first_chain) const;
-  void sweep(State& state, std::uint64_t sweep) const;
-  void sweep(State& state, std::uint64_t sweep, ConditionalSums sums) const;
-  void read(const State& state, std::uint32_t lane, std::span<Value> values) const;
-  void write(State& state, std::uint32_t lane, std::span<const Value> values) const;
   void log_scores(const State& state, std::span<double> scores) const;
-  void set_inverse_temperatures(State& state, std::span<const float> inverse_temperatures) const;
 
   /// Biases and weights by colour, row and bit, as the words of a Checkerboard: row (c, y) begins at
   /// terms_row(c, y); the number before it belongs to the last site of the row.
@@ -60,9 +34,9 @@ class GibbsSpinLattice {
   };
 
  private:
+  friend class CheckerboardKernel<GibbsSpinLattice>;
   void run(State& state, std::uint64_t sweep, float* sums) const;
 
-  Checkerboard board_;
   bool moderate_ = false;  ///< products of odds stay in the range of floats
   double log_constant_ = 0;
   Terms weights_;
