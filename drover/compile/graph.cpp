@@ -8,6 +8,7 @@
 
 #include "drover/compile/compile_gates.hpp"
 #include "drover/core/error.hpp"
+#include "drover/core/plural.hpp"
 
 namespace drover {
 
@@ -72,8 +73,8 @@ class Compiler {
       const VariableId v = evidence.variables[e];
       const Value value = evidence.values[e];
       if (v >= model_.variable_count())
-        fail(fmt::format("evidence names variable {}, but the model has {} variables", v,
-                         model_.variable_count()));
+        fail(fmt::format("evidence names variable {}, but the model has {}", v,
+                         counted(model_.variable_count(), "variable")));
       if (value >= model_.cardinalities[v])
         fail(fmt::format("evidence gives variable {} the value {}, but its values are 0 to {}",
                          model_.variable_name(v), value, model_.cardinalities[v] - 1));
@@ -113,8 +114,8 @@ class Compiler {
     std::size_t expected = 1;
     for (VariableId v : scope) {
       if (v >= model_.variable_count())
-        fail(fmt::format("a factor names variable {}, but the model has {} variables", v,
-                         model_.variable_count()));
+        fail(fmt::format("a factor names variable {}, but the model has {}", v,
+                         counted(model_.variable_count(), "variable")));
       expected *= model_.cardinalities[v];
     }
     for (std::size_t a = 0; a < scope.size(); ++a)
@@ -156,8 +157,8 @@ class Compiler {
       const VariableId scope[2] = {pairs.first[f], pairs.second[f]};
       for (VariableId v : scope)
         if (v >= model_.variable_count())
-          fail(fmt::format("a {} names variable {}, but the model has {} variables", kind, v,
-                           model_.variable_count()));
+          fail(fmt::format("a {} names variable {}, but the model has {}", kind, v,
+                           counted(model_.variable_count(), "variable")));
       if (scope[0] == scope[1])
         fail(fmt::format("a {} joins variable {} with itself", kind, model_.variable_name(scope[0])));
       if (!std::isfinite(pairs.couplings[f]))

@@ -134,10 +134,47 @@ class BifReader {
         fail_at({source_.name(), declared_in_line_[v]},
                 fmt::format("expected a probability block for variable {}, found none",
                             model_.variable_names[v]));
+    check_acyclic();
     return std::move(model_);
   }
 
  private:
+  // A walk from child to parents that meets itself is a cycle. `next` is the parent to visit after this one.
+  void check_acyclic() const {
+    enum class Mark : std::uint8_t { unseen, on_path, done };
+    struct Step {
+      VariableId variable;
+      std::size_t next = 0;
+    };
+    std::vector<Mark> marks(parents_.size(), Mark::unseen);
+    for (std::size_t start = 0; start < parents_.size(); ++start) {
+      if (marks[start] != Mark::unseen) continue;
+      std::vector<Step> path{{static_cast<VariableId>(start)}};
+      marks[start] = Mark::on_path;
+      while (!path.empty()) {
+        Step& step = path.back();
+        if (step.next == parents_[step.variable].size()) {
+          marks[step.variable] = Mark::done;
+          path.pop_back();
+          continue;
+        }
+        const VariableId parent = parents_[step.variable][step.next++];
+        if (marks[parent] == Mark::done) continue;
+        if (marks[parent] == Mark::unseen) {
+          marks[parent] = Mark::on_path;
+          path.push_back({parent});
+          continue;
+        }
+        std::string cycle = model_.variable_names[parent];
+        for (std::size_t k = path.size(); path[--k].variable != parent;)
+          cycle = model_.variable_names[path[k].variable] + " <- " + cycle;
+        fail_at({source_.name(), declared_in_line_[parent]},
+                fmt::format("expected a network without cycles, found {} <- {}",
+                            model_.variable_names[parent], cycle));
+      }
+    }
+  }
+
   void read_network() {
     lexer_.advance();
     if (lexer_.is_word()) model_.name = lexer_.take_word("a name");
@@ -181,6 +218,7 @@ class BifReader {
     model_.variable_names.push_back(name);
     model_.state_names.push_back(std::move(states));
     has_table_.push_back(false);
+    parents_.emplace_back();
     declared_in_line_.push_back(line);
   }
 
@@ -235,6 +273,7 @@ class BifReader {
       scope_.push_back(take_variable("a parent"));
       lexer_.skip_commas();
     }
+    parents_[child] = scope_;
     scope_.push_back(child);
     check_distinct(source_, scope_);
     lexer_.expect(')');
@@ -362,6 +401,7 @@ class BifReader {
   EntryBudget budget_;
   std::unordered_map<std::string, VariableId> numbers_;
   std::vector<bool> has_table_;
+  std::vector<std::vector<VariableId>> parents_;
   std::vector<std::uint64_t> declared_in_line_;
   std::vector<VariableId> scope_;
   std::vector<double> values_;

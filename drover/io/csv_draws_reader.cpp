@@ -161,7 +161,9 @@ DrawFile parse_draws_csv(TextSource& source) {
   Table table;
   if (!cells.start_row()) fail_at({source.name()}, "expected a table of draws, found nothing");
   read_first_row(cells, table);
-  if (table.names.empty()) fail_at({source.name(), 1}, "expected a column for a variable");
+  // A model without variables still has draws and log scores.
+  if (table.names.empty() && std::count(table.roles.begin(), table.roles.end(), Role::log_score) == 0)
+    fail_at({source.name(), 1}, "expected a column for a variable");
   while (cells.start_row()) read_row(cells, source, table);
 
   // Rows of one chain keep their order; the order of chains is that of their numbers.

@@ -33,11 +33,36 @@ std::string_view trim(std::string_view text) {
   return text.substr(begin, text.find_last_not_of(" \t\n") - begin + 1);
 }
 
+// The first place of a mark that is neither inside double quotes nor after a backslash.
+std::size_t find_mark(std::string_view text, char mark) {
+  bool quoted = false;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    if (text[at] == '\\')
+      ++at;
+    else if (text[at] == '"')
+      quoted = !quoted;
+    else if (text[at] == mark && !quoted)
+      return at;
+  }
+  return std::string_view::npos;
+}
+
+// Without its quotes and backslashes.
+std::string plain(std::string_view text) {
+  std::string result;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    if (text[at] == '"') continue;
+    if (text[at] == '\\' && at + 1 < text.size()) ++at;
+    result += text[at];
+  }
+  return result;
+}
+
 std::vector<std::string_view> split(std::string_view text) {
   std::vector<std::string_view> parts;
   if (trim(text).empty()) return parts;
   for (;;) {
-    const std::size_t comma = text.find(',');
+    const std::size_t comma = find_mark(text, ',');
     parts.push_back(trim(text.substr(0, comma)));
     if (comma == std::string_view::npos) return parts;
     text.remove_prefix(comma + 1);
@@ -51,8 +76,11 @@ std::vector<std::string_view> split(std::string_view text) {
 // The position of a word among names, or as a number below `count`; fails with the nearest name.
 std::uint32_t find(std::string_view word, const std::vector<std::string>& names, std::size_t count,
                    const std::string& what) {
-  const auto named = std::find(names.begin(), names.end(), word);
-  if (named != names.end()) return static_cast<std::uint32_t>(named - names.begin());
+  if (count == 0) fail_usage(fmt::format("unknown {} \"{}\": the model has none", what, word));
+  for (const std::string& name : {std::string(word), plain(word)}) {
+    const auto named = std::find(names.begin(), names.end(), name);
+    if (named != names.end()) return static_cast<std::uint32_t>(named - names.begin());
+  }
   std::uint64_t number = 0;
   const char* end = word.data() + word.size();
   const auto [stop, error] = std::from_chars(word.data(), end, number);
@@ -100,6 +128,8 @@ Evidence read_evidence(const Model& model, TextSource& source) {
   for (std::size_t at = start + 1; at < words.size(); at += 2) {
     const std::uint64_t v = words[at].number;
     const std::uint64_t value = words[at + 1].number;
+    if (model.variable_count() == 0)
+      fail_at({source.name(), words[at].line}, "expected no evidence: the model has no variables");
     if (v >= model.variable_count())
       fail_at({source.name(), words[at].line},
               fmt::format("expected a variable from 0 to {}, found {}", model.variable_count() - 1, v));
@@ -121,7 +151,7 @@ Evidence parse_observations(const Model& model, std::string_view text) {
   static const std::vector<std::string> no_names;
   Evidence evidence;
   for (std::string_view part : split(text)) {
-    const std::size_t equals = part.find('=');
+    const std::size_t equals = find_mark(part, '=');
     if (equals == std::string_view::npos)
       fail_usage(fmt::format("expected NAME=VALUE in the observations, found \"{}\"", part));
     const VariableId v = find_variable(model, trim(part.substr(0, equals)));

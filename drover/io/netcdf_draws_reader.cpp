@@ -59,6 +59,11 @@ class NetcdfFile {
       read_columns<std::uint16_t>(group, columns, variables, file);
     else
       read_columns<double>(group, columns, variables, file);
+    // The column without a name that the writer puts where there are no variables.
+    if (file.variable_names == std::vector<std::string>{""}) {
+      file.variable_names.clear();
+      file.values = std::vector<std::uint8_t>();
+    }
     read_scores(file);
     read_metadata(group, file);
     return file;

@@ -322,7 +322,7 @@ class NpzWriter final : public DrawWriter {
     json["inference_library"] = "drover";
     json["inference_library_version"] = version();
     if (!header().created_at.empty()) json["created_at"] = header().created_at;
-    return json.dump();
+    return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
   }
 
   NpzArchive archive_;
