@@ -81,7 +81,8 @@ void add_options(CLI::App& sub, const CommandSpec& command, Given& given,
 }
 
 // The options in a config file: a TOML file of `name = value`, or the "settings" of an earlier JSON result.
-Given read_config(const std::string& path) {
+// Of a result, what `command` does not take is left out, and so are the outputs of another command.
+Given read_config(const std::string& path, const std::string& command) {
   Given values;
   if (path.size() > 5 && path.substr(path.size() - 5) == ".json") {
     std::FILE* file = std::fopen(path.c_str(), "rb");
@@ -90,8 +91,13 @@ Given read_config(const std::string& path) {
     std::fclose(file);
     if (!result.is_object() || !result.contains("settings") || !result["settings"].is_object())
       fail_at({path}, "expected a JSON result with a \"settings\" object");
-    for (const auto& [name, value] : result["settings"].items())
+    for (const auto& [name, value] : result["settings"].items()) {
+      const OptionSpec* option = find_option(name);
+      if (option != nullptr && !takes_option(command, *option)) continue;
+      if (result.value("command", command) != command && has_word("out report checkpoint resume", name))
+        continue;
       values[name] = value.is_string() ? value.get<std::string>() : value.dump();
+    }
     return values;
   }
   std::FILE* file = std::fopen(path.c_str(), "rb");
@@ -181,7 +187,7 @@ Invocation parse_command_line(int argc, char** argv) {
   invocation.arguments = arguments[invocation.command];
   const Given& typed = given[invocation.command];
   if (const auto config = typed.find("config"); config != typed.end())
-    apply_options(invocation, read_config(config->second));
+    apply_options(invocation, read_config(config->second, invocation.command));
   apply_options(invocation, typed);
   return invocation;
 }

@@ -7,6 +7,7 @@
 namespace drover::app {
 
 int run_convert(const Invocation& invocation) {
+  check_one_document(invocation.settings, {invocation.arguments.at(1)});
   const Model model = read_model(invocation.arguments.at(0));
   compile(model);  // the one validator: a file that cannot mean anything is not passed on
   write_model(model, invocation.arguments.at(1));

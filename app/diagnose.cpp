@@ -7,6 +7,7 @@
 #include "app/commands.hpp"
 #include "app/load.hpp"
 #include "app/output.hpp"
+#include "drover/core/plural.hpp"
 #include "drover/io/atomic_file.hpp"
 #include "drover/io/draws_diagnosis.hpp"
 #include "drover/report/report.hpp"
@@ -14,6 +15,15 @@
 namespace drover::app {
 
 namespace {
+
+/// Why the draws are not to be relied on; empty when they are, or when there is nothing to judge.
+std::string doubt_of(const DrawFile& file, const DrawDiagnostics& diagnostics) {
+  const Diagnostics worst{diagnostics.rhat_max, diagnostics.ess_min, diagnostics.mcse_max};
+  if (is_converged(worst) || diagnostics.constant_variables == file.variables()) return "";
+  if (std::isnan(worst.rhat_max)) return "there are too few draws to judge";
+  return worst.rhat_max <= 1.01 ? "there are too few draws for firm figures (an effective 400 are wanted)"
+                                : "these draws have not converged";
+}
 
 std::string diagnosis_page(const Invocation& invocation, const DrawFile& file,
                            const DrawDiagnostics& diagnostics, const std::vector<std::string>& warnings,
@@ -24,11 +34,11 @@ std::string diagnosis_page(const Invocation& invocation, const DrawFile& file,
                 {"Chains", std::to_string(file.chains)},
                 {"Draws per chain", std::to_string(file.draws)},
                 {"Variables", std::to_string(file.variables())}};
-  const bool good = diagnostics.rhat_max <= 1.01 && diagnostics.ess_min >= 400;
-  page.verdict = good ? ReportData::Verdict::good : ReportData::Verdict::caution;
+  const std::string doubt = doubt_of(file, diagnostics);
+  page.verdict = doubt.empty() ? ReportData::Verdict::good : ReportData::Verdict::caution;
   page.verdict_text =
       fmt::format("Largest R-hat {:.4f}, smallest effective sample size {:.0f}{}.", diagnostics.rhat_max,
-                  diagnostics.ess_min, good ? "" : ": these draws have not converged");
+                  diagnostics.ess_min, doubt.empty() ? "" : ": " + doubt);
   page.warnings = warnings;
   page.result_json = json;
   ReportTable table{"Variables", "", {"Variable", "Mean", "R-hat", "ESS (bulk)", "ESS (tail)", "MCSE"}, {}};
@@ -54,14 +64,15 @@ int run_diagnose(const Invocation& invocation) {
   const DrawFile file = read_draws(invocation.arguments.at(0));
   const DrawDiagnostics diagnostics = diagnose_draws(file);
   std::vector<std::string> warnings;
-  if (!(diagnostics.rhat_max <= 1.01 && diagnostics.ess_min >= 400) &&
-      diagnostics.constant_variables < file.variables())
-    warnings.push_back(fmt::format(
-        "these draws have not converged: largest R-hat {:.4f}, smallest effective sample size {:.0f}",
-        diagnostics.rhat_max, diagnostics.ess_min));
+  const std::string doubt = doubt_of(file, diagnostics);
+  if (!doubt.empty())
+    warnings.push_back(fmt::format("{}: largest R-hat {:.4f}, smallest effective sample size {:.0f}", doubt,
+                                   diagnostics.rhat_max, diagnostics.ess_min));
   if (diagnostics.constant_variables > 0)
-    warnings.push_back(fmt::format("{} of {} variables never change; nothing can be said of them",
-                                   diagnostics.constant_variables, file.variables()));
+    warnings.push_back(fmt::format("{} of {} never change{}; nothing can be said of {}",
+                                   diagnostics.constant_variables, counted(file.variables(), "variable"),
+                                   diagnostics.constant_variables == 1 ? "s" : "",
+                                   diagnostics.constant_variables == 1 ? "it" : "them"));
 
   JsonObject object = json_envelope(invocation, warnings);
   object.add("draws", file.draws);
@@ -84,8 +95,11 @@ int run_diagnose(const Invocation& invocation) {
   if (!settings.report.empty())
     write_file(settings.report, diagnosis_page(invocation, file, diagnostics, warnings, object.text()));
   print_warnings(settings, warnings);
-  if (settings.json) {
-    print_json(object);
+  if (settings.json) print_json(object);
+  if (settings.json || is_standard_output(settings.report)) return 0;
+  const std::string size = counted(file.chains, "chain") + " of " + counted(file.draws, "draw");
+  if (file.variables() == 0) {
+    print_text(size + "; no variables\n");
     return 0;
   }
   constexpr std::size_t most_rows = 60;
@@ -98,10 +112,10 @@ int run_diagnose(const Invocation& invocation) {
   }
   table.print();
   if (file.variables() > most_rows)
-    print_text(fmt::format("... and {} more variables: --json or --out FILE.json has all\n",
-                           file.variables() - most_rows));
-  print_text(fmt::format("\n{} chains of {} draws; largest R-hat {:.4f}, smallest ESS {:.0f}\n", file.chains,
-                         file.draws, diagnostics.rhat_max, diagnostics.ess_min));
+    print_text(fmt::format("... and {}: --json or --out FILE.json has all\n",
+                           counted(file.variables() - most_rows, "more variable")));
+  print_text(fmt::format("\n{}; largest R-hat {:.4f}, smallest ESS {:.0f}\n", size, diagnostics.rhat_max,
+                         diagnostics.ess_min));
   return 0;
 }
 

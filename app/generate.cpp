@@ -33,7 +33,7 @@ int generate_corpus(const Invocation& invocation) {
   const auto documents = static_cast<std::uint64_t>(settings.documents);
   write_file(settings.out.empty() ? "-" : settings.out,
              demo_corpus_tsv(documents, static_cast<std::uint64_t>(settings.seed)));
-  if (settings.json && !settings.out.empty()) {
+  if (settings.json) {
     JsonObject object = json_envelope(invocation, {});
     object.add("documents", documents);
     object.add("out", settings.out);
@@ -46,6 +46,7 @@ int generate_corpus(const Invocation& invocation) {
 
 int run_generate(const Invocation& invocation) {
   const Settings& settings = invocation.settings;
+  check_one_document(settings, {settings.out.empty() ? "-" : settings.out});
   if (invocation.arguments.at(0) == "corpus") return generate_corpus(invocation);
   GenerateOptions options;
   options.kind = parse_generate_kind(invocation.arguments.at(0));
@@ -70,7 +71,7 @@ int run_generate(const Invocation& invocation) {
     write_model(model, "-", ModelFormat::uai);
   else
     write_model(model, settings.out);
-  if (settings.json && !settings.out.empty()) {
+  if (settings.json) {
     JsonObject object = json_envelope(invocation, {});
     object.add("variables", model.variable_count());
     object.add("factors", model.factor_count());

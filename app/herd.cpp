@@ -10,6 +10,7 @@
 #include "app/output.hpp"
 #include "app/progress.hpp"
 #include "drover/core/error.hpp"
+#include "drover/core/plural.hpp"
 #include "drover/herd/consistency.hpp"
 #include "drover/herd/herding.hpp"
 #include "drover/io/atomic_file.hpp"
@@ -274,10 +275,11 @@ int run_herd(const Invocation& invocation) {
   }
 
   print_text(fmt::format(
-      "{} pseudo-samples of {} variables, {} features; search {}, {:.3f} s\n"
+      "{} of {}, {}; search {}, {:.3f} s\n"
       "largest moment error {:.3g} ({}), weight norm {:.4g}\n",
-      summary.samples, input.names.variable_count(), input.moments.set.size(), search_name(herding.search()),
-      seconds, summary.moment_error_max, feature_name(input, summary.worst_feature), summary.weight_norm));
+      counted(summary.samples, "pseudo-sample"), counted(input.names.variable_count(), "variable"),
+      counted(input.moments.set.size(), "feature"), search_name(herding.search()), seconds,
+      summary.moment_error_max, feature_name(input, summary.worst_feature), summary.weight_norm));
   for (std::size_t q = 0; q < queries.texts.size(); ++q)
     print_text(fmt::format("P({}) = {:.6g}\n", queries.texts[q], summary.query_probabilities[q]));
   if (!summary.count_distribution.empty()) {

@@ -7,6 +7,7 @@
 #include "app/load.hpp"
 #include "app/output.hpp"
 #include "drover/compile/colouring.hpp"
+#include "drover/core/plural.hpp"
 #include "drover/methods/herded_gibbs_plan.hpp"
 #include "drover/methods/method.hpp"
 
@@ -58,14 +59,15 @@ int run_info(const Invocation& invocation) {
   }
   TextTable facts({"", ""});
   facts.row({"variables", fmt::format("{} ({} free)", loaded.model.variable_count(), graph.size())});
-  facts.row({"factors", fmt::format("{} stated; as run: {} spin pairs, {} Potts pairs, {} tables",
-                                    loaded.model.factor_count(), graph.spin_pairs.size(),
-                                    graph.potts_pairs.size(), graph.tables.size())});
+  facts.row({"factors", fmt::format("{} stated; as run: {}, {}, {}", loaded.model.factor_count(),
+                                    counted(graph.spin_pairs.size(), "spin pair"),
+                                    counted(graph.potts_pairs.size(), "Potts pair"),
+                                    counted(graph.tables.size(), "table"))});
   facts.row({"states", fmt::format("at most {} per variable{}", graph.max_cardinality(),
                                    graph.is_binary() ? " (binary)" : "")});
-  facts.row({"structure",
-             fmt::format("{}, {}, {} colours", graph.is_pairwise() ? "pairwise" : "higher order",
-                         graph.is_strictly_positive() ? "strictly positive" : "with hard zeros", colours)});
+  facts.row({"structure", fmt::format("{}, {}, {}", graph.is_pairwise() ? "pairwise" : "higher order",
+                                      graph.is_strictly_positive() ? "strictly positive" : "with hard zeros",
+                                      counted(colours, "colour"))});
   facts.row({"treewidth", plan.order.exact ? fmt::format("at most {}; exact inference needs about {:.3g} MB",
                                                          plan.order.width, plan.predicted_bytes / 1e6)
                                            : fmt::format("above {} (search stopped)", plan.order.width)});

@@ -16,6 +16,11 @@ int run_logz(const Invocation& invocation) {
                             [](const Method& method, const Problem& problem, const Monitor& monitor,
                                const Loaded&) { return method.logz(problem, monitor); });
   const LogZResult& result = run.result;
+  if (!std::isfinite(result.log_z))
+    throw Error(ErrorKind::misfit,
+                fmt::format("method {} gave no finite log Z: the log factors of this model are "
+                            "beyond its arithmetic",
+                            run.choice.method->name));
 
   JsonObject object = json_envelope(invocation, result.warnings, run.choice.because);
   object.add("method", std::string(run.choice.method->name));

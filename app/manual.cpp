@@ -134,8 +134,8 @@ int run_man(const Invocation&) {
   }
   text +=
       ".SH EXIT STATUS\n0 done; 64 wrong usage; 65 bad data; 66 cannot read; 70 internal fault; 73 cannot "
-      "write; "
-      "78 the method does not fit the model.\n";
+      "write; 75 the time limit came before there was any result; 78 the method does not fit the model; 130 "
+      "interrupted before there was any result.\n";
   print_text(text);
   return 0;
 }

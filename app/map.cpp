@@ -4,6 +4,7 @@
 #include "app/commands.hpp"
 #include "app/page.hpp"
 #include "app/task_run.hpp"
+#include "drover/core/plural.hpp"
 #include "drover/io/result_files.hpp"
 
 namespace drover::app {
@@ -19,8 +20,8 @@ void print_assignment(const Loaded& loaded, const std::vector<Value>& assignment
   }
   table.print();
   if (!loaded.queried && loaded.query.size() > most_rows)
-    print_text(fmt::format("... and {} more variables: --out FILE.MAP or --json has all\n",
-                           loaded.query.size() - most_rows));
+    print_text(fmt::format("... and {}: --out FILE.MAP or --json has all\n",
+                           counted(loaded.query.size() - most_rows, "more variable")));
 }
 
 }  // namespace

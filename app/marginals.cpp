@@ -7,6 +7,7 @@
 #include "app/commands.hpp"
 #include "app/page.hpp"
 #include "app/task_run.hpp"
+#include "drover/core/plural.hpp"
 #include "drover/io/result_files.hpp"
 
 namespace drover::app {
@@ -45,6 +46,10 @@ Rows only_queried(const Loaded& loaded, const Rows& rows) {
 
 void print_table(const Loaded& loaded, const MarginalsResult& result, const Shown& shown) {
   constexpr std::size_t most_rows = 60;
+  const auto observed = [&](VariableId v) {
+    const auto& variables = loaded.evidence.variables;
+    return std::find(variables.begin(), variables.end(), v) != variables.end();
+  };
   TextTable table({"VARIABLE", "DISTRIBUTION"});
   std::size_t rows = 0;
   for (VariableId v : loaded.query) {
@@ -56,15 +61,14 @@ void print_table(const Loaded& loaded, const MarginalsResult& result, const Show
                            loaded.model.state_name(v, static_cast<Value>(k)), p[k]);
       if (!result.exact && shown.mcse[v][k] > 0) cells += fmt::format(" ± {:.1g}", shown.mcse[v][k]);
     }
-    if (p.size() > 12 && !loaded.queried) cells += fmt::format("   ... {} more states", p.size() - 12);
-    if (loaded.graph.free_variable[v] == no_variable) cells += "   (observed)";
+    if (p.size() > 12 && !loaded.queried) cells += "   ... " + counted(p.size() - 12, "more state");
+    if (loaded.graph.free_variable[v] == no_variable) cells += observed(v) ? "   (observed)" : "   (fixed)";
     table.row({loaded.model.variable_name(v), cells});
   }
   table.print();
   if (!loaded.queried && loaded.query.size() > most_rows)
-    print_text(fmt::format(
-        "... and {} more variables: --query NAME,... picks some, --out FILE.MAR or --json has all\n",
-        loaded.query.size() - most_rows));
+    print_text(fmt::format("... and {}: --query NAME,... picks some, --out FILE.MAR or --json has all\n",
+                           counted(loaded.query.size() - most_rows, "more variable")));
 }
 
 // Mean and standard deviation of the log score over the shown chains, at the recorded sweeps.
@@ -138,10 +142,10 @@ int run_marginals(const Invocation& invocation) {
     summary += fmt::format("\n{} iterations; an approximation", result.sweeps);
   else if (!result.exact)
     summary += fmt::format(
-        "\n{} chains, {} sweeps after {} of burn-in; largest R-hat {:.4f}, smallest ESS {:.0f}, largest MCSE "
+        "\n{}, {} after {} of burn-in; largest R-hat {:.4f}, smallest ESS {:.0f}, largest MCSE "
         "{:.2g}",
-        result.chains, result.sweeps, result.burn_in, result.diagnostics.rhat_max, result.diagnostics.ess_min,
-        result.diagnostics.mcse_max);
+        counted(result.chains, "chain"), counted(result.sweeps, "sweep"), result.burn_in,
+        result.diagnostics.rhat_max, result.diagnostics.ess_min, result.diagnostics.mcse_max);
   const char* verdict = result.exact ? "exact" : result.converged ? "converged" : "NOT converged";
   print_text(summary + fmt::format("\n{}, {:.3f} s\n", verdict, run.seconds));
   return 0;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <filesystem>
 
 #include "drover/core/error.hpp"
 #include "drover/core/version.hpp"
@@ -28,6 +29,11 @@ std::size_t display_width(const std::string& text) {
 }
 
 }  // namespace
+
+void JsonObject::add(std::string key, const nlohmann::ordered_json& value) {
+  members_.emplace_back(std::move(key),
+                        value.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+}
 
 std::string JsonObject::text() const {
   std::string text = "{";
@@ -117,6 +123,18 @@ bool ends_with(std::string_view text, std::string_view ending) {
   return text.size() >= ending.size() && text.substr(text.size() - ending.size()) == ending;
 }
 
+bool is_standard_output(std::string_view path) {
+  return path == "-" || path == "/dev/stdout" || path == "/dev/fd/1";
+}
+
+void check_one_document(const Settings& settings, std::initializer_list<std::string_view> files) {
+  const auto documents =
+      std::count_if(files.begin(), files.end(), is_standard_output) + (settings.json ? 1 : 0);
+  if (documents > 1)
+    throw Error(ErrorKind::usage,
+                "two documents would go to the standard output: give a file name, or leave --json out");
+}
+
 void check_outputs(const Settings& settings, std::initializer_list<std::string_view> extensions) {
   if (!settings.out.empty()) {
     const bool known = std::any_of(extensions.begin(), extensions.end(), [&](std::string_view extension) {
@@ -130,8 +148,23 @@ void check_outputs(const Settings& settings, std::initializer_list<std::string_v
                   fmt::format("--out {}: expected a file name that ends in {}", settings.out, list));
     }
   }
-  for (const std::string* path : {&settings.out, &settings.report, &settings.checkpoint})
-    if (!path->empty()) AtomicFile probe(*path);
+  check_one_document(settings, {settings.out, settings.report});
+  std::vector<std::pair<std::string_view, std::filesystem::path>> seen;
+  for (const auto& [option, path] : {std::pair<std::string_view, const std::string*>{"--out", &settings.out},
+                                     {"--report", &settings.report},
+                                     {"--checkpoint", &settings.checkpoint}}) {
+    if (path->empty() || is_standard_output(*path)) continue;
+    std::error_code code;
+    const std::filesystem::path place = std::filesystem::weakly_canonical(*path, code);
+    for (const auto& [other, taken] : seen)
+      if (taken == place)
+        throw Error(ErrorKind::usage, fmt::format("{} and {} name the same file {}", other, option, *path));
+    seen.emplace_back(option, place);
+    // A pipe or device is opened once, to be written: whoever reads it would take a trial for the end.
+    const auto status = std::filesystem::status(*path, code);
+    if (std::filesystem::exists(status) && std::filesystem::is_other(status)) continue;
+    AtomicFile probe(*path);
+  }
 }
 
 void print_text(const std::string& text) {

@@ -17,9 +17,8 @@ namespace drover::app {
 /// A JSON object whose large arrays are formatted by hand: members keep their order, numbers round-trip.
 class JsonObject {
  public:
-  void add(std::string key, const nlohmann::ordered_json& value) {
-    members_.emplace_back(std::move(key), value.dump());
-  }
+  /// Bytes in strings that are not UTF-8 become U+FFFD.
+  void add(std::string key, const nlohmann::ordered_json& value);
   void add_raw(std::string key, std::string json) { members_.emplace_back(std::move(key), std::move(json)); }
   std::string text() const;
 
@@ -49,8 +48,12 @@ class TextTable {
   std::vector<std::vector<std::string>> rows_;
 };
 
+/// Whether a file of this name is the standard output.
+bool is_standard_output(std::string_view path);
+/// Raises usage when more than one document would go to the standard output: these files and --json.
+void check_one_document(const Settings& settings, std::initializer_list<std::string_view> files);
 /// Fails early, before hours of work: --out must end in one of `extensions`, and --out, --report and
-/// --checkpoint must be writable.
+/// --checkpoint must be writable and different files.
 void check_outputs(const Settings& settings, std::initializer_list<std::string_view> extensions);
 bool ends_with(std::string_view text, std::string_view ending);
 

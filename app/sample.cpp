@@ -2,12 +2,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <memory>
 
 #include "app/commands.hpp"
 #include "app/page.hpp"
 #include "app/task_run.hpp"
 #include "drover/core/error.hpp"
+#include "drover/core/plural.hpp"
 #include "drover/io/draws.hpp"
 
 namespace drover::app {
@@ -23,7 +25,7 @@ class FileConsumer : public DrawConsumer {
   }
   void begin(std::uint32_t chains) override {
     DrawFileHeader header;
-    header.chains = chains;
+    header.chains = chains_ = chains;
     for (std::size_t v = 0; v < loaded_.model.variable_count(); ++v) {
       header.variable_names.push_back(loaded_.model.variable_name(static_cast<VariableId>(v)));
       header.max_cardinality = std::max(header.max_cardinality, loaded_.model.cardinalities[v]);
@@ -40,14 +42,48 @@ class FileConsumer : public DrawConsumer {
       whole_[loaded_.graph.model_variable[v]] = free_assignment[v];
     writer_->append(chain, whole_, log_score);
   }
-  void finish() {
-    if (writer_) writer_->finish();
+  /// Draws that --out already holds are kept: the file becomes what an uninterrupted run would have written.
+  void resume(std::uint64_t draws) override {
+    const std::string& out = invocation_.settings.out;
+    if (draws == 0) return;
+    if (!std::filesystem::exists(out)) {
+      missing_ = draws;
+      return;
+    }
+    const DrawFile earlier = read_draws(out);
+    if (earlier.draws != draws || earlier.chains != chains_ || earlier.variables() != whole_.size() ||
+        earlier.log_scores.size() != draws * chains_ ||
+        std::holds_alternative<std::vector<double>>(earlier.values))
+      throw Error(ErrorKind::usage,
+                  fmt::format("--out {}: cannot be continued, it does not hold the {} of {} made before the "
+                              "checkpoint; give another file",
+                              out, counted(draws, "draw"), counted(chains_, "chain")));
+    std::vector<Value> x(whole_.size());
+    for (std::size_t row = 0; row < draws * chains_; ++row) {
+      std::visit(
+          [&](const auto& values) {
+            for (std::size_t v = 0; v < x.size(); ++v) x[v] = static_cast<Value>(values[row * x.size() + v]);
+          },
+          earlier.values);
+      writer_->append(row % chains_, x, earlier.log_scores[row]);
+    }
+  }
+  /// Completes the file; `result` then speaks of the whole of it.
+  void finish(SampleResult& result) {
+    writer_->finish();
+    result.draws = writer_->draws() * chains_;
+    if (missing_ > 0)
+      result.warnings.push_back(fmt::format("the {} of each chain made before the checkpoint {} not in {}",
+                                            counted(missing_, "draw"), missing_ == 1 ? "is" : "are",
+                                            invocation_.settings.out));
   }
 
  private:
   const Invocation& invocation_;
   const Loaded& loaded_;
   std::vector<Value> whole_;
+  std::size_t chains_ = 0;
+  std::uint64_t missing_ = 0;  ///< draws of each chain that an earlier run wrote elsewhere
   std::unique_ptr<DrawWriter> writer_;
 };
 
@@ -63,7 +99,7 @@ int run_sample(const Invocation& invocation) {
       [&](const Method& method, const Problem& problem, const Monitor& monitor, const Loaded& loaded) {
         FileConsumer consumer(invocation, loaded);
         SampleResult result = method.sample(problem, monitor, consumer);
-        consumer.finish();
+        consumer.finish(result);
         return result;
       });
   const SampleResult& result = run.result;
@@ -87,9 +123,9 @@ int run_sample(const Invocation& invocation) {
         return sample_page(invocation, run.loaded, run.choice, result, run.seconds, json);
       });
   if (!wants_text) return 0;
-  print_text(fmt::format("{} draws of {} variables from {} chain{} in {}\nmethod {}, {:.3f} s\n",
-                         result.draws, run.loaded.model.variable_count(), result.chains,
-                         result.chains == 1 ? "" : "s", settings.out, run.method_text(), run.seconds));
+  print_text(fmt::format("{} of {} from {} in {}\nmethod {}, {:.3f} s\n", counted(result.draws, "draw"),
+                         counted(run.loaded.model.variable_count(), "variable"),
+                         counted(result.chains, "chain"), settings.out, run.method_text(), run.seconds));
   if (result.independent)
     print_text("the draws are exact and independent\n");
   else

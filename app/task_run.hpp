@@ -7,6 +7,7 @@
 #include "app/load.hpp"
 #include "app/output.hpp"
 #include "app/progress.hpp"
+#include "drover/core/error.hpp"
 #include "drover/io/atomic_file.hpp"
 #include "drover/methods/method.hpp"
 
@@ -32,8 +33,18 @@ auto run_task(const Invocation& invocation, Task task, Call call) {
   const Problem problem(loaded.graph, invocation.settings);
   const Choice choice = choose_method(problem, task);
   ProgressBar bar(invocation.settings);
-  auto result = call(*choice.method, problem, bar.monitor(), loaded);
+  auto result = [&] {
+    try {
+      return call(*choice.method, problem, bar.monitor(), loaded);
+    } catch (const Error& error) {
+      if (error.kind() == ErrorKind::stopped && bar.was_interrupted())
+        throw Error(ErrorKind::interrupted, error.what());
+      throw;
+    }
+  }();
   bar.clear();
+  const auto unused = unused_options(*choice.method, task, invocation.settings);
+  result.warnings.insert(result.warnings.end(), unused.begin(), unused.end());
   result.warnings.insert(result.warnings.begin(), loaded.model.warnings.begin(), loaded.model.warnings.end());
   if (bar.was_interrupted()) result.warnings.emplace_back("interrupted: this is the result so far");
   return TaskRun<decltype(result)>{std::move(loaded), choice, std::move(result), bar.seconds()};
@@ -52,7 +63,7 @@ bool deliver(const Invocation& invocation, const RunFacts& facts, const JsonObje
   if (!settings.report.empty()) write_file(settings.report, make_page(object.text()));
   print_warnings(settings, facts.warnings);
   if (settings.json) print_json(object);
-  return !settings.json;
+  return !settings.json && !is_standard_output(settings.out) && !is_standard_output(settings.report);
 }
 
 }  // namespace drover::app

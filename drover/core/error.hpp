@@ -14,7 +14,9 @@ enum class ErrorKind : int {
   cannot_read = 66,   ///< a file that is missing or unreadable
   internal = 70,      ///< a fault of drover itself
   cannot_write = 73,  ///< an output that cannot be written
+  stopped = 75,       ///< the time limit came before there was any result
   misfit = 78,        ///< a method that does not fit the model
+  interrupted = 130,  ///< Ctrl-C came before there was any result
 };
 
 class Error : public std::runtime_error {

@@ -80,8 +80,9 @@ ExactPlan plan_exact(const Graph& graph, const ExactOptions& options) {
 
 class JunctionTree::Engine {
  public:
-  Engine(const Graph& graph, const ExactPlan& plan)
+  Engine(const Graph& graph, const ExactPlan& plan, std::function<bool()> stop)
       : graph_(graph),
+        stop_(std::move(stop)),
         width_(plan.order.width),
         tree_(build_cluster_tree(graph, plan.order.order)),
         predicted_(static_cast<std::size_t>(predict_bytes(tree_))),
@@ -203,6 +204,10 @@ class JunctionTree::Engine {
     return chosen;
   }
 
+  void check_stop() const {
+    if (stop_ && stop_()) throw Error(ErrorKind::stopped, "stopped before exact inference had a result");
+  }
+
   std::vector<Operand> operands_of(std::size_t c, const double* messages) const {
     std::vector<Operand> operands;
     for (std::size_t g = factors_.group_offsets[c]; g < factors_.group_offsets[c + 1]; ++g)
@@ -214,6 +219,7 @@ class JunctionTree::Engine {
 
   void pass_up(Reduce reduce, double* messages, std::vector<double>& shifts) const {
     schedule_.upward([&](std::uint32_t c) {
+      check_stop();
       double* out = messages + message_offsets_[c];
       contract(reduce, tree_.cardinalities, tree_.scope(c), operands_of(c, messages), 0.0, tree_.separator(c),
                out);
@@ -250,6 +256,7 @@ class JunctionTree::Engine {
     }
     std::vector<Table> down(tree_.size());  // log p(separator) - message, from parent's visit to own visit
     schedule_.downward([&](std::uint32_t c) {
+      check_stop();
       std::vector<Operand> operands = operands_of(c, messages_.get());
       double constant = 0;
       if (tree_.parent[c] == no_node)
@@ -294,6 +301,7 @@ class JunctionTree::Engine {
   }
 
   const Graph& graph_;
+  std::function<bool()> stop_;
   std::uint32_t width_;
   ClusterTree tree_;
   std::size_t predicted_;
@@ -310,7 +318,7 @@ JunctionTree::JunctionTree(const Graph& graph, const ExactOptions& options)
 
 JunctionTree::JunctionTree(const Graph& graph, const ExactPlan& plan, const ExactOptions& options) {
   refuse_above(plan, options.memory_limit_bytes);
-  engine_ = std::make_unique<Engine>(graph, plan);
+  engine_ = std::make_unique<Engine>(graph, plan, options.stop);
 }
 
 JunctionTree::~JunctionTree() = default;

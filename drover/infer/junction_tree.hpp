@@ -24,6 +24,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <utility>
@@ -37,7 +38,8 @@ namespace drover {
 struct ExactOptions {
   std::size_t memory_limit_bytes = std::size_t{8} << 30;
   std::uint32_t order_tries = 200;
-  std::uint64_t seed = 1;  ///< of the elimination order's tie-breaks; never of draws
+  std::uint64_t seed = 1;        ///< of the elimination order's tie-breaks; never of draws
+  std::function<bool()> stop{};  ///< true ends the work with Error stopped; called from any thread
 };
 
 /// What exact inference would take; costs an elimination order and no tables.
@@ -69,7 +71,8 @@ class JunctionTree {
   std::size_t predicted_bytes() const;
   std::uint32_t width() const;
 
-  // Each raises bad_data when Z = 0. The upward pass runs once, at the first call that needs it.
+  // Each raises bad_data when Z = 0, stopped when options.stop says so. The upward pass runs once, at the
+  // first call that needs it.
   double log_z();
   std::vector<std::vector<double>> marginals();  ///< of every free variable
   /// p(x_i, x_j), row-major with x_i the row, for pairs that share a factor (or at least a cluster; else

@@ -29,6 +29,13 @@ LogZResult logz(const Problem& problem, const Monitor& monitor) {
                        ? static_cast<std::uint64_t>(settings.sweeps)
                        : static_cast<std::uint64_t>(std::clamp(5e9 / per_sweep, 200.0, 5000.0));
   options.stop = monitor.should_stop;
+  options.progress = [&](double share) {
+    Progress progress;
+    progress.phase = "annealing";
+    progress.fraction = std::max(share, monitor.time_fraction());
+    progress.updates = share * static_cast<double>(options.sweeps) * per_sweep;
+    monitor.report(progress);
+  };
   const ImportanceResult estimate = with_lane_kernel(problem, options.chains, [&](const auto& kernel) {
     return annealed_importance(problem.graph(), kernel, options);
   });
@@ -39,11 +46,15 @@ LogZResult logz(const Problem& problem, const Monitor& monitor) {
   result.mcse = estimate.mcse;
   result.chains = static_cast<std::uint32_t>(estimate.log_weights.size());
   result.sweeps = options.sweeps;
-  result.updates = static_cast<double>(options.sweeps) * per_sweep;
+  result.updates = static_cast<double>(options.sweeps) * per_sweep * result.chains / options.chains;
   result.details = {{"effective_samples", estimate.effective_samples},
                     {"lower_bound_in_expectation", estimate.bound},
                     {"lower_bound_mcse", estimate.bound_mcse}};
-  if (estimate.effective_samples < 0.1 * result.chains)
+  if (result.chains < options.chains)
+    result.warnings.push_back(
+        fmt::format("stopped early: {} of {} anneals ended, and the estimate rests on them", result.chains,
+                    options.chains));
+  if (estimate.effective_samples < std::max(10.0, 0.1 * result.chains))
     result.warnings.push_back(
         fmt::format("a few anneals carry the weight (effective number {:.1f} of {}): the estimate is "
                     "probably too low; take more sweeps",
@@ -54,10 +65,15 @@ LogZResult logz(const Problem& problem, const Monitor& monitor) {
 }  // namespace
 
 Method ais_method() {
-  return {"ais",       "annealed importance sampling: log Z with an error bar",
-          "Neal 2001", why_not,
-          nullptr,     nullptr,
-          logz,        nullptr};
+  return {"ais",
+          "annealed importance sampling: log Z with an error bar",
+          "Neal 2001",
+          why_not,
+          nullptr,
+          nullptr,
+          logz,
+          nullptr,
+          "chains sweeps scan"};
 }
 
 }  // namespace drover

@@ -65,6 +65,7 @@ BestStateResult map(const Problem& problem, const Monitor& monitor) {
     for (double score : scores) mean += score / static_cast<double>(scores.size());
     result.details = {{"reads", scores.size()}, {"reads_at_best", hits}, {"mean_log_score", mean}};
   }
+  warn_of_connectivity(problem, result);
   return result;
 }
 
@@ -78,7 +79,8 @@ Method annealed_gibbs_method() {
           nullptr,
           map,
           nullptr,
-          nullptr};
+          nullptr,
+          "chains sweeps scan min-inverse-temperature"};
 }
 
 }  // namespace drover

@@ -172,7 +172,8 @@ Method bp_method() {
           marginals,
           nullptr,
           logz,
-          nullptr};
+          nullptr,
+          "schedule iterations damping"};
 }
 
 Method max_product_method() {
@@ -183,7 +184,8 @@ Method max_product_method() {
           nullptr,
           map,
           nullptr,
-          nullptr};
+          nullptr,
+          "schedule iterations damping"};
 }
 
 }  // namespace drover

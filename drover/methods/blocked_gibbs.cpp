@@ -50,7 +50,8 @@ Method blocked_gibbs_method() {
           marginals,
           nullptr,
           nullptr,
-          sample};
+          sample,
+          chain_option_names};
 }
 
 }  // namespace drover

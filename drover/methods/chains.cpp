@@ -3,14 +3,14 @@
 #include <fmt/format.h>
 #include <tbb/blocked_range.h>
 #include <tbb/parallel_for.h>
+#include <zlib.h>
 
 #include <algorithm>
 #include <cmath>
-#include <fstream>
-#include <iterator>
 #include <limits>
 
 #include "drover/core/error.hpp"
+#include "drover/core/plural.hpp"
 #include "drover/core/version.hpp"
 #include "drover/diagnose/autocorrelation.hpp"
 #include "drover/infer/junction_tree.hpp"
@@ -28,6 +28,11 @@ std::int64_t wanted_samples(const Settings& settings) {
   return settings.samples > 0 ? settings.samples : 1000;
 }
 
+std::uint64_t usual_burn_in(const Problem& problem, std::uint32_t chains) {
+  const double per_sweep = static_cast<double>(std::max<std::size_t>(1, problem.graph().size())) * chains;
+  return static_cast<std::uint64_t>(std::clamp(1e9 / per_sweep, 100.0, 1000.0));
+}
+
 ChainOptions chain_options(const Problem& problem, Task task, std::uint32_t default_chains) {
   const Settings& settings = problem.settings();
   ChainOptions options;
@@ -36,12 +41,15 @@ ChainOptions chain_options(const Problem& problem, Task task, std::uint32_t defa
   options.thin = static_cast<std::uint64_t>(settings.thin);
   options.target_rhat = settings.target_rhat;
   options.target_mcse = settings.target_mcse;
-  const double per_sweep =
-      static_cast<double>(std::max<std::size_t>(1, problem.graph().size())) * options.chains;
-  const auto usual = static_cast<std::uint64_t>(std::clamp(1e9 / per_sweep, 100.0, 1000.0));
+  const std::uint64_t usual = usual_burn_in(problem, options.chains);
   options.burn_in = settings.burn_in >= 0 ? static_cast<std::uint64_t>(settings.burn_in) : usual;
 
   const bool until_stopped = settings.time > 0 || settings.target_rhat > 0 || settings.target_mcse > 0;
+  if (task == Task::sample && settings.samples > 0 && settings.sweeps > 0)
+    throw Error(ErrorKind::usage, "--samples and --sweeps exclude one another: either says how long to run");
+  if (settings.sweeps > 0 && settings.thin > settings.sweeps)
+    throw Error(ErrorKind::usage,
+                fmt::format("--thin {} keeps none of --sweeps {}", settings.thin, settings.sweeps));
   if (task == Task::sample && settings.samples > 0) {
     const std::uint64_t draws =
         (static_cast<std::uint64_t>(settings.samples) + options.chains - 1) / options.chains;
@@ -65,13 +73,18 @@ std::vector<std::vector<Value>> starting_states(const Problem& problem, std::uin
 
 namespace {
 
-// FNV-1a over every number of the compiled model, evidence included: a checkpoint belongs to one model only.
+// FNV-1a.
+std::uint64_t hash_bytes(const void* data, std::size_t size, std::uint64_t hash = 14695981039346656037U) {
+  const auto* bytes = static_cast<const unsigned char*>(data);
+  for (std::size_t k = 0; k < size; ++k) hash = (hash ^ bytes[k]) * 1099511628211U;
+  return hash;
+}
+
+// Over every number of the compiled model, evidence included: a checkpoint belongs to one model only.
 std::uint64_t fingerprint(const Graph& graph) {
-  std::uint64_t hash = 14695981039346656037U;
+  std::uint64_t hash = hash_bytes(nullptr, 0);
   const auto add = [&](const auto& numbers) {
-    const auto* bytes = reinterpret_cast<const unsigned char*>(numbers.data());
-    for (std::size_t k = 0; k < numbers.size() * sizeof(numbers[0]); ++k)
-      hash = (hash ^ bytes[k]) * 1099511628211U;
+    hash = hash_bytes(numbers.data(), numbers.size() * sizeof(numbers[0]), hash);
   };
   add(graph.unary);
   for (const Pairs* pairs :
@@ -87,37 +100,74 @@ std::uint64_t fingerprint(const Graph& graph) {
   return hash;
 }
 
+// Also what AtomicFile has compressed, as it does when the name ends in .gz.
+std::string read_whole(const std::string& path) {
+  gzFile file = gzopen(path.c_str(), "rb");
+  if (file == nullptr) throw Error(ErrorKind::cannot_read, fmt::format("{}: cannot be read", path));
+  std::string content;
+  std::vector<char> block(std::size_t{1} << 18);
+  int read = 0;
+  while ((read = gzread(file, block.data(), static_cast<unsigned>(block.size()))) > 0)
+    content.append(block.data(), static_cast<std::size_t>(read));
+  gzclose(file);
+  if (read < 0) fail_at({path}, "this checkpoint is damaged: it cannot be decompressed");
+  return content;
+}
+
+std::string size_and_checksum(const std::string& payload) {
+  return fmt::format("{} bytes, checksum {:016x}\n", payload.size(),
+                     hash_bytes(payload.data(), payload.size()));
+}
+
 }  // namespace
 
 Checkpoint::Checkpoint(const Problem& problem, std::string_view method, Task task,
                        const ChainOptions& options)
     : path_(problem.settings().checkpoint) {
-  std::size_t entries = 0;
-  for (std::uint32_t cardinality : problem.graph().cardinalities) entries += cardinality;
-  header_ = fmt::format(
-      "drover checkpoint {} {} {} seed {} chains {} thin {} scan {} variables {} states {} factors {}\n",
-      version(), task_name(task), method, options.seed, options.chains, options.thin, problem.settings().scan,
-      problem.graph().size(), entries, problem.graph().pair_count() + problem.graph().tables.size(),
-      fingerprint(problem.graph()));
+  header_ =
+      fmt::format("drover checkpoint {} {} {} seed {} chains {} thin {} scan {} variables {} model {:016x}\n",
+                  version(), task_name(task), method, options.seed, options.chains, options.thin,
+                  problem.settings().scan, problem.graph().size(), fingerprint(problem.graph()));
 }
 
 void Checkpoint::save(const std::string& payload) const {
   AtomicFile file(path_);
   file.write(header_);
+  file.write(size_and_checksum(payload));
   file.write(payload);
   file.commit();
 }
 
 std::string Checkpoint::load() const {
   if (path_.empty()) throw Error(ErrorKind::usage, "--resume needs --checkpoint FILE");
-  std::ifstream file(path_, std::ios::binary);
-  if (!file) throw Error(ErrorKind::cannot_read, fmt::format("{}: cannot be read", path_));
-  std::string header;
-  std::getline(file, header);
+  const std::string content = read_whole(path_);
+  const std::size_t first_end = content.find('\n');
+  const std::size_t second_end =
+      first_end == std::string::npos ? first_end : content.find('\n', first_end + 1);
+  const std::string header = content.substr(0, first_end);
   if (header + "\n" != header_)
     fail_at({path_, 1}, fmt::format("this checkpoint is of another run: expected '{}', found '{}'",
                                     header_.substr(0, header_.size() - 1), header.substr(0, 200)));
-  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  std::string payload = second_end == std::string::npos ? "" : content.substr(second_end + 1);
+  if (content.substr(first_end + 1, second_end - first_end) != size_and_checksum(payload))
+    fail_at({path_, 2},
+            "this checkpoint is damaged: its content does not have the size and checksum it states");
+  return payload;
+}
+
+void check_resumed_burn_in(const Settings& settings, std::uint64_t burn_in) {
+  if (settings.burn_in < 0 || static_cast<std::uint64_t>(settings.burn_in) == burn_in) return;
+  throw Error(ErrorKind::usage,
+              fmt::format("--burn-in {}: a resumed run keeps the burn-in it began with{}", settings.burn_in,
+                          burn_in == ChainOptions::unlimited ? "" : fmt::format(", {}", burn_in)));
+}
+
+void warn_of_rounded_samples(const Settings& settings, SampleResult& result) {
+  if (settings.samples == 0 || settings.samples % result.chains == 0) return;
+  result.warnings.push_back(fmt::format(
+      "--samples {} is not a multiple of the {} chains: every chain gives the same number of draws, "
+      "rounded up",
+      settings.samples, result.chains));
 }
 
 namespace {
@@ -129,31 +179,7 @@ std::vector<std::size_t> entry_offsets(const Graph& graph) {
   return offsets;
 }
 
-// Conditionals that never change, or no variables at all: the averages are exact, so there is nothing left to
-// diagnose.
-void settle_exact_averages(const SegmentStore& store, Diagnostics& diagnostics) {
-  const bool constant =
-      store.segments() >= 2 && std::isnan(diagnostics.rhat_max) && !std::isnan(diagnostics.mcse_max);
-  if (!constant && store.entries() > 0) return;
-  diagnostics.rhat_max = 1;
-  diagnostics.ess_min = std::numeric_limits<double>::infinity();
-}
-
 }  // namespace
-
-Diagnostics diagnostics_of(const SegmentStore& store) {
-  Diagnostics diagnostics;
-  std::vector<double> scratch;
-  const std::size_t step = std::max<std::size_t>(1, store.entries() / 200'000);
-  for (std::size_t entry = 0; entry < store.entries() && store.segments() > 0; entry += step) {
-    const EntryDiagnostics one = diagnose_entry(store, entry, scratch);
-    diagnostics.rhat_max = std::fmax(diagnostics.rhat_max, one.rhat);
-    diagnostics.ess_min = std::fmin(diagnostics.ess_min, one.ess);
-    diagnostics.mcse_max = std::fmax(diagnostics.mcse_max, one.mcse);
-  }
-  settle_exact_averages(store, diagnostics);
-  return diagnostics;
-}
 
 void warn_if_not_converged(const Diagnostics& diagnostics, RunFacts& facts) {
   if (is_converged(diagnostics)) return;
@@ -203,14 +229,15 @@ void fill_marginals(const Graph& graph, const SegmentStore& store, MarginalsResu
     result.diagnostics.ess_min = std::fmin(result.diagnostics.ess_min, result.ess[v]);
     for (double error : result.mcse[v])
       result.diagnostics.mcse_max = std::fmax(result.diagnostics.mcse_max, error);
-    still += std::isnan(result.mcse[v][0]) ? 1 : 0;
+    still +=
+        std::all_of(result.mcse[v].begin(), result.mcse[v].end(), [](double e) { return std::isnan(e); });
   }
   settle_exact_averages(store, result.diagnostics);
   result.converged = is_converged(result.diagnostics);
   warn_if_not_converged(result.diagnostics, result);
   if (still > 0 && !std::isnan(result.diagnostics.rhat_max))
     result.warnings.push_back(
-        fmt::format("{} of {} variables never moved; their standard errors are not known", still, n));
+        fmt::format("{} of {} never moved: no standard error is known", still, counted(n, "variable")));
 }
 
 Trace score_trace(const ScoreTrace& trace, std::uint32_t chains) {
@@ -238,16 +265,25 @@ void fill_trace(const ScoreTrace& trace, std::uint32_t chains, std::uint64_t bur
       autocorrelation(Draws{values.data(), chains, records}, std::min<std::size_t>(50, records / 4));
 }
 
-void check_against_exact(const Problem& problem, MarginalsResult& result) {
+void check_against_exact(const Problem& problem, MarginalsResult& result, const Monitor& monitor) {
   const Method* exact = nullptr;
   for (const Method& method : all_methods())
     if (method.name == "exact") exact = &method;
-  const std::string reason = exact->why_not(problem, Task::marginals);
+  std::string reason = why_not(*exact, problem, Task::marginals);
+  MarginalsResult truth;
+  // The time limit was for the run; only Ctrl-C ends the comparison.
+  Monitor patient = monitor;
+  patient.should_stop = [&] { return monitor.time_fraction() < 1 && monitor.should_stop(); };
+  try {
+    if (reason.empty()) truth = exact->marginals(problem, patient);
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::stopped) throw;
+    reason = error.what();
+  }
   if (!reason.empty()) {
     result.warnings.push_back("--check: no exact marginals to compare with: " + reason);
     return;
   }
-  const MarginalsResult truth = exact->marginals(problem, Monitor{});
   double worst = 0;
   std::size_t within = 0, entries = 0;
   for (std::size_t v = 0; v < truth.marginals.size(); ++v)

@@ -12,8 +12,15 @@
 
 namespace drover {
 
-/// Sweeps, burn-in and thinning for the task. Defaults depend on the size of the work only: about 10^9
-/// updates of burn-in, between 100 and 1000 sweeps, then twice as many that count.
+/// The options that every method with chains heeds, for its entry in the registry.
+inline const std::string chain_option_names =
+    "chains sweeps burn-in thin samples target-rhat target-mcse pairs check checkpoint resume";
+
+/// Sweeps of burn-in where none are asked for: about 10^9 updates, between 100 and 1000 sweeps.
+std::uint64_t usual_burn_in(const Problem& problem, std::uint32_t chains);
+
+/// Sweeps, burn-in and thinning for the task. Defaults depend on the size of the work only: the usual
+/// burn-in, then twice as many sweeps that count. Raises usage for options that contradict one another.
 ChainOptions chain_options(const Problem& problem, Task task, std::uint32_t default_chains);
 
 /// --samples, or 1000.
@@ -26,8 +33,8 @@ std::uint32_t chains_for_samples(std::int64_t samples, std::uint32_t most);
 /// States to start chains from: empty when the model is strictly positive and any state will do.
 std::vector<std::vector<Value>> starting_states(const Problem& problem, std::uint32_t chains);
 
-/// Reads and writes the checkpoint the settings name. The header pins what must not change between the two
-/// runs.
+/// Reads and writes the checkpoint the settings name. A first line pins what must not change between the two
+/// runs, a second has size and checksum of what follows.
 class Checkpoint {
  public:
   Checkpoint(const Problem& problem, std::string_view method, Task task, const ChainOptions& options);
@@ -43,13 +50,16 @@ class Checkpoint {
 
 /// Fills marginals, errors, R-hat, ESS, convergence and their warnings from the store.
 void fill_marginals(const Graph& graph, const SegmentStore& store, MarginalsResult& result);
-Diagnostics diagnostics_of(const SegmentStore& store);
 void fill_trace(const ScoreTrace& trace, std::uint32_t chains, std::uint64_t burn_in,
                 MarginalsResult& result);
 Trace score_trace(const ScoreTrace& trace, std::uint32_t chains);
 void warn_if_not_converged(const Diagnostics& diagnostics, RunFacts& facts);
+/// Says so when the chains cannot share --samples evenly.
+void warn_of_rounded_samples(const Settings& settings, SampleResult& result);
 /// Compares with exact marginals and notes the largest difference under details.check.
-void check_against_exact(const Problem& problem, MarginalsResult& result);
+void check_against_exact(const Problem& problem, MarginalsResult& result, const Monitor& monitor = {});
+/// Raises usage when --burn-in asks a resumed run for another burn-in than it had.
+void check_resumed_burn_in(const Settings& settings, std::uint64_t burn_in);
 
 /// Counts joint states of the pairs that share a factor.
 class PairCounter {
@@ -74,10 +84,11 @@ void fill_facts(const ChainRun<K>& run, RunFacts& facts) {
   facts.updates = run.updates();
 }
 
-/// Runs to the end, saving checkpoints on the way.
+/// Runs to the end, saving checkpoints on the way. `on_resume` hears how many draws each chain made before.
 template <Kernel K>
 void run_with_checkpoints(ChainRun<K>& run, const Problem& problem, std::string_view method, Task task,
-                          const Monitor& monitor, const DrawCallback& on_draw) {
+                          const Monitor& monitor, const DrawCallback& on_draw,
+                          const std::function<void(std::uint64_t draws)>& on_resume = {}) {
   const Checkpoint checkpoint(problem, method, task, run.options());
   if (problem.settings().resume && problem.settings().pairs)
     throw Error(ErrorKind::usage, "--pairs cannot be resumed: the checkpoint does not hold the pairs");
@@ -86,6 +97,8 @@ void run_with_checkpoints(ChainRun<K>& run, const Problem& problem, std::string_
     run.visit(archive);
     if (!archive.at_end())
       throw Error(ErrorKind::bad_data, problem.settings().checkpoint + ": longer than a checkpoint");
+    check_resumed_burn_in(problem.settings(), run.planned_burn_in());
+    if (on_resume) on_resume(run.draws());
   }
   const auto save = [&] {
     SaveArchive archive;
@@ -138,7 +151,7 @@ MarginalsResult marginals_by_chains(const Problem& problem, std::string_view met
   result.best_state = run.best_state();
   result.best_log_score = run.best_log_score();
   if (pairs) pairs->fill(result);
-  if (problem.settings().check) check_against_exact(problem, result);
+  if (problem.settings().check) check_against_exact(problem, result, monitor);
   return result;
 }
 
@@ -153,12 +166,14 @@ SampleResult sample_by_chains(const Problem& problem, std::string_view method, c
     consumer.take(chain, x, log_score);
     ++result.draws;
   };
-  run_with_checkpoints(run, problem, method, Task::sample, monitor, on_draw);
+  run_with_checkpoints(run, problem, method, Task::sample, monitor, on_draw,
+                       [&](std::uint64_t draws) { consumer.resume(draws); });
   for (const auto& state : run.states()) see_state(state);
   fill_facts(run, result);
-  result.diagnostics = diagnostics_of(run.store());
+  result.diagnostics = worst_entry(run.store());
   result.scores = score_trace(run.trace(), options.chains);
   warn_if_not_converged(result.diagnostics, result);
+  warn_of_rounded_samples(problem.settings(), result);
   return result;
 }
 

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "drover/infer/junction_tree.hpp"
 #include "drover/methods/all.hpp"
@@ -28,8 +29,9 @@ std::string why_not(const Problem& problem, Task) {
   return "";
 }
 
-ExactOptions options_of(const Problem& problem) {
+ExactOptions options_of(const Problem& problem, const Monitor& monitor) {
   ExactOptions options;
+  options.stop = monitor.should_stop;
   options.memory_limit_bytes = problem.memory_limit_bytes();
   return options;
 }
@@ -40,11 +42,14 @@ void note_plan(const Problem& problem, RunFacts& facts) {
                    {"predicted_bytes", problem.exact_plan().predicted_bytes}};
 }
 
-MarginalsResult marginals(const Problem& problem, const Monitor&) {
-  JunctionTree tree(problem.graph(), problem.exact_plan(), options_of(problem));
+MarginalsResult marginals(const Problem& problem, const Monitor& monitor) {
+  JunctionTree tree(problem.graph(), problem.exact_plan(), options_of(problem, monitor));
   MarginalsResult result;
   note_plan(problem, result);
-  result.details["log_z"] = tree.log_z();
+  const double log_z = tree.log_z();
+  if (!std::isfinite(log_z))
+    throw Error(ErrorKind::misfit, "log Z is beyond double precision: the log factors are too large");
+  result.details["log_z"] = log_z;
   result.marginals = tree.marginals();
   for (const auto& p : result.marginals) result.mcse.emplace_back(p.size(), 0.0);
   result.rhat.assign(result.marginals.size(), not_known);
@@ -62,8 +67,8 @@ MarginalsResult marginals(const Problem& problem, const Monitor&) {
   return result;
 }
 
-BestStateResult map(const Problem& problem, const Monitor&) {
-  JunctionTree tree(problem.graph(), problem.exact_plan(), options_of(problem));
+BestStateResult map(const Problem& problem, const Monitor& monitor) {
+  JunctionTree tree(problem.graph(), problem.exact_plan(), options_of(problem, monitor));
   BestStateResult result;
   note_plan(problem, result);
   auto best = tree.map();
@@ -73,8 +78,8 @@ BestStateResult map(const Problem& problem, const Monitor&) {
   return result;
 }
 
-LogZResult logz(const Problem& problem, const Monitor&) {
-  JunctionTree tree(problem.graph(), problem.exact_plan(), options_of(problem));
+LogZResult logz(const Problem& problem, const Monitor& monitor) {
+  JunctionTree tree(problem.graph(), problem.exact_plan(), options_of(problem, monitor));
   LogZResult result;
   note_plan(problem, result);
   result.log_z = result.lower = result.upper = tree.log_z();
@@ -87,7 +92,7 @@ SampleResult sample(const Problem& problem, const Monitor& monitor, DrawConsumer
   const Settings& settings = problem.settings();
   const Graph& graph = problem.graph();
   const auto wanted = static_cast<std::uint64_t>(wanted_samples(settings));
-  JunctionTree tree(graph, problem.exact_plan(), options_of(problem));
+  JunctionTree tree(graph, problem.exact_plan(), options_of(problem, monitor));
   SampleResult result;
   note_plan(problem, result);
   consumer.begin(1);
@@ -108,6 +113,7 @@ SampleResult sample(const Problem& problem, const Monitor& monitor, DrawConsumer
     progress.fraction = static_cast<double>(result.draws) / static_cast<double>(wanted);
     monitor.report(progress);
   }
+  if (result.draws == 0) throw Error(ErrorKind::stopped, "stopped before exact inference had made a draw");
   result.chains = 1;
   result.independent = true;
   result.diagnostics.rhat_max = 1;
@@ -130,7 +136,9 @@ Method exact_method() {
           marginals,
           map,
           logz,
-          sample};
+          sample,
+          "samples pairs",
+          1e300};
 }
 
 }  // namespace drover

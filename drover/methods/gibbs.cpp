@@ -42,7 +42,8 @@ Method gibbs_method() {
           marginals,
           nullptr,
           nullptr,
-          sample};
+          sample,
+          chain_option_names + " scan"};
 }
 
 }  // namespace drover

@@ -31,8 +31,13 @@ void warn_of_unknown_connectivity(const Problem& problem, RunFacts& facts) {
   if (problem.connectivity().connectivity != Connectivity::unknown) return;
   facts.warnings.emplace_back(
       "the model has hard zeros, and it is not known whether changes of one variable at a time reach every "
-      "possible "
-      "state; blocked-gibbs is safer");
+      "possible state; blocked-gibbs is safer");
+}
+
+void warn_of_connectivity(const Problem& problem, RunFacts& facts) {
+  const std::string broken = broken_connectivity(problem);
+  if (!broken.empty()) facts.warnings.push_back(broken + "; a better state may be out of reach");
+  warn_of_unknown_connectivity(problem, facts);
 }
 
 }  // namespace drover

@@ -61,5 +61,7 @@ auto with_gibbs_kernel(const Problem& problem, std::uint32_t chains, Use use) {
 std::string broken_connectivity(const Problem& problem);
 /// Says so in a warning when it is not known whether single-site moves connect the states.
 void warn_of_unknown_connectivity(const Problem& problem, RunFacts& facts);
+/// The same, and a warning when they do not: for methods that run all the same.
+void warn_of_connectivity(const Problem& problem, RunFacts& facts);
 
 }  // namespace drover

@@ -63,7 +63,8 @@ Method gwg_method() {
           marginals,
           nullptr,
           nullptr,
-          sample};
+          sample,
+          chain_option_names};
 }
 
 }  // namespace drover

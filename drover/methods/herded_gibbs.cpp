@@ -166,6 +166,7 @@ BestStateResult map(const Problem& problem, const Monitor& monitor) {
     fill_facts(run, result);
     note(problem, plan, result);
     result.details["best_draw_log_score"] = run.best_log_score();
+    warn_of_connectivity(problem, result);
     return result;
   });
 }
@@ -200,7 +201,8 @@ Method herded_gibbs_method() {
           marginals,
           map,
           nullptr,
-          sample};
+          sample,
+          chain_option_names + " share schedule"};
 }
 
 }  // namespace drover

@@ -2,7 +2,7 @@
 #include "drover/core/random.hpp"
 #include "drover/infer/iterated_modes.hpp"
 #include "drover/methods/all.hpp"
-#include "drover/methods/chains.hpp"
+#include "drover/methods/gibbs_kernel.hpp"
 
 namespace drover {
 
@@ -42,6 +42,7 @@ BestStateResult map(const Problem& problem, const Monitor& monitor) {
     ++result.chains;
   }
   result.warnings.emplace_back("icm stops at a local optimum; annealed-gibbs searches further");
+  warn_of_connectivity(problem, result);
   return result;
 }
 
@@ -51,7 +52,8 @@ Method icm_method() {
   return {"icm",        "iterated conditional modes: coordinate ascent to a local optimum",
           "Besag 1986", why_not,
           nullptr,      map,
-          nullptr,      nullptr};
+          nullptr,      nullptr,
+          "chains",     1e300};
 }
 
 }  // namespace drover

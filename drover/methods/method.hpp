@@ -32,6 +32,8 @@ class Problem {
   const ExactPlan& exact_plan() const;
   const ConnectivityReport& connectivity() const;
   std::size_t memory_limit_bytes() const;
+  /// In absolute value, of the finite ones.
+  double largest_log_factor() const;
 
  private:
   const Graph& graph_;
@@ -39,19 +41,25 @@ class Problem {
   std::optional<Graph> expanded_;
   mutable std::optional<ExactPlan> exact_plan_;
   mutable std::optional<ConnectivityReport> connectivity_;
+  mutable std::optional<double> largest_log_factor_;
 };
 
 struct Method {
   std::string_view name;
   std::string_view summary;
   std::string_view source;  ///< the paper or book it comes from
-  /// Empty when the method can do the task on this problem; else a sentence.
+  /// Empty when the method can do the task on this problem; else a sentence. Ask the function why_not below.
   std::string (*why_not)(const Problem&, Task);
   /// Null where the method does not do the task.
   MarginalsResult (*marginals)(const Problem&, const Monitor&);
   BestStateResult (*map)(const Problem&, const Monitor&);
   LogZResult (*logz)(const Problem&, const Monitor&);
   SampleResult (*sample)(const Problem&, const Monitor&, DrawConsumer&);
+  /// The options it heeds, of those that not every method does; empty: not stated.
+  std::string options = "";
+  /// The largest finite log factor, in absolute value, that its arithmetic bears; this is for single
+  /// precision.
+  double largest_log_factor = 1e30;
   bool knows_gates = false;  ///< works on compact_graph(); other methods need gates that have a table
 
   bool does(Task task) const;
@@ -59,8 +67,12 @@ struct Method {
 
 std::span<const Method> all_methods();
 
-/// Empty when the method can do the task on this problem; else a sentence. Also looks at gates.
+/// Empty when the method can do the task on this problem; else a sentence: the method's own, or that the log
+/// factors are beyond its arithmetic, or that it needs a table for a gate too large for one.
 std::string why_not(const Method& method, const Problem& problem, Task task);
+
+/// A sentence for every option that was set, that other methods heed and that this one does not.
+std::vector<std::string> unused_options(const Method& method, Task task, const Settings& settings);
 
 struct Choice {
   const Method* method;

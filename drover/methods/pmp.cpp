@@ -200,7 +200,8 @@ Method pmp_method() {
           marginals,
           map,
           logz,
-          sample};
+          sample,
+          "samples iterations damping check"};
 }
 
 }  // namespace drover

@@ -124,7 +124,8 @@ Method primal_dual_method() {
           marginals,
           nullptr,
           nullptr,
-          sample};
+          sample,
+          chain_option_names + " tolerance"};
 }
 
 Method tree_primal_dual_method() {
@@ -135,7 +136,8 @@ Method tree_primal_dual_method() {
           tree_marginals,
           nullptr,
           nullptr,
-          tree_sample};
+          tree_sample,
+          chain_option_names + " tolerance redraw"};
 }
 
 }  // namespace drover

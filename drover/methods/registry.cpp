@@ -1,7 +1,8 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <array>
+#include <algorithm>
+#include <cmath>
 #include <vector>
 
 #include "drover/core/error.hpp"
@@ -68,13 +69,6 @@ Problem::Problem(const Graph& graph, const Settings& settings) : graph_(graph), 
   if (graph.gates.size() > 0 && can_expand_gates(graph)) expanded_ = expand_gates(graph);
 }
 
-std::string why_not(const Method& method, const Problem& problem, Task task) {
-  if (!method.knows_gates && problem.graph().gates.size() > 0)
-    return fmt::format("it needs a table for every factor, and a gate has more than {} variables",
-                       largest_expanded_gate);
-  return method.why_not(problem, task);
-}
-
 std::size_t Problem::memory_limit_bytes() const {
   if (settings_.memory_limit > 0) return static_cast<std::size_t>(settings_.memory_limit * 1e9);
   return static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES)) *
@@ -89,6 +83,44 @@ const ExactPlan& Problem::exact_plan() const {
 const ConnectivityReport& Problem::connectivity() const {
   if (!connectivity_) connectivity_ = analyse_connectivity(graph());
   return *connectivity_;
+}
+
+double Problem::largest_log_factor() const {
+  if (largest_log_factor_) return *largest_log_factor_;
+  double largest = 0;
+  for (const std::vector<double>* values : {&graph().unary, &graph().spin_pairs.couplings,
+                                            &graph().potts_pairs.couplings, &graph().tables.log_values})
+    for (double value : *values)
+      if (std::isfinite(value)) largest = std::max(largest, std::abs(value));
+  largest_log_factor_ = largest;
+  return largest;
+}
+
+std::string why_not(const Method& method, const Problem& problem, Task task) {
+  if (problem.largest_log_factor() > method.largest_log_factor)
+    return fmt::format("log factors as large as {:.3g} are beyond its arithmetic (at most {:.0e})",
+                       problem.largest_log_factor(), method.largest_log_factor);
+  if (!method.knows_gates && problem.graph().gates.size() > 0)
+    return fmt::format("it needs a table for every factor, and a gate has more than {} variables",
+                       largest_expanded_gate);
+  return method.why_not(problem, task);
+}
+
+std::vector<std::string> unused_options(const Method& method, Task task, const Settings& settings) {
+  std::vector<std::string> sentences;
+  if (method.options.empty()) return sentences;
+  const Settings defaults;
+  for (const OptionSpec& option : option_table()) {
+    const bool heeded_by_some =
+        std::any_of(all_methods().begin(), all_methods().end(),
+                    [&](const Method& other) { return has_word(other.options, option.name); });
+    if (!heeded_by_some || has_word(method.options, option.name)) continue;
+    if (!takes_option(task_name(task), option)) continue;
+    if (option_text(settings, option) == option_text(defaults, option)) continue;
+    sentences.push_back(
+        fmt::format("--{} has no effect: method {} does not use it", option.name, method.name));
+  }
+  return sentences;
 }
 
 namespace {

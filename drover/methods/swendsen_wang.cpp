@@ -81,7 +81,8 @@ Method swendsen_wang_method() {
           nullptr,
           [](const Problem& problem, const Monitor& monitor, DrawConsumer& consumer) {
             return sample(problem, monitor, consumer, "swendsen-wang", 1);
-          }};
+          },
+          chain_option_names};
 }
 
 Method partial_swendsen_wang_method() {
@@ -96,7 +97,8 @@ Method partial_swendsen_wang_method() {
           nullptr,
           [](const Problem& problem, const Monitor& monitor, DrawConsumer& consumer) {
             return sample(problem, monitor, consumer, "partial-swendsen-wang", problem.settings().bond_share);
-          }};
+          },
+          chain_option_names + " bond-share"};
 }
 
 Method generalized_swendsen_wang_method() {
@@ -107,7 +109,8 @@ Method generalized_swendsen_wang_method() {
           generalized_marginals,
           nullptr,
           nullptr,
-          generalized_sample};
+          generalized_sample,
+          chain_option_names};
 }
 
 }  // namespace drover

@@ -1,6 +1,8 @@
 // The registry's entry for parallel tempering (drover/sample/tempering.hpp).
 #include "drover/sample/tempering.hpp"
 
+#include <fmt/format.h>
+
 #include "drover/methods/all.hpp"
 #include "drover/methods/gibbs_kernel.hpp"
 
@@ -23,14 +25,24 @@ nlohmann::ordered_json details_of(const TemperingReport& report) {
           {"round_trip_rate", report.round_trip_rate}};
 }
 
-LadderOptions ladder_options(const Settings& settings, const ChainOptions& chains) {
+// Depends on nothing that may change when a run is resumed.
+LadderOptions ladder_options(const Problem& problem, const ChainOptions& chains, const Monitor& monitor) {
+  const Settings& settings = problem.settings();
   LadderOptions options;
   options.seed = chains.seed;
   options.rungs = static_cast<std::uint32_t>(settings.temperatures);
   options.hottest = settings.min_inverse_temperature;
-  options.sweeps =
-      chains.burn_in == ChainOptions::unlimited ? 1000 : std::max<std::uint64_t>(64, chains.burn_in);
+  options.sweeps = settings.burn_in >= 0 ? std::max<std::uint64_t>(64, chains.burn_in)
+                                         : usual_burn_in(problem, chains.chains);
+  options.stop = monitor.should_stop;
   return options;
+}
+
+/// Pins the rungs that a checkpoint's replicas stand on.
+std::string run_name(const Ladder& ladder) {
+  std::string name = "tempering";
+  for (double inverse : ladder.inverse_temperatures) name += fmt::format(" {:.6g}", inverse);
+  return name;
 }
 
 void add_report(const Ladder& ladder, const SwapCounts& counts, RunFacts& facts) {
@@ -45,10 +57,10 @@ void add_report(const Ladder& ladder, const SwapCounts& counts, RunFacts& facts)
 MarginalsResult marginals(const Problem& problem, const Monitor& monitor) {
   const ChainOptions options = chain_options(problem, Task::marginals, default_ladders);
   return with_lane_kernel(problem, options.chains, [&](const auto& kernel) {
-    const Ladder ladder = tune_ladder(problem.graph(), kernel, ladder_options(problem.settings(), options));
+    const Ladder ladder = tune_ladder(problem.graph(), kernel, ladder_options(problem, options, monitor));
     const Tempering tempering(kernel, ladder);
     SwapCounts counts;
-    MarginalsResult result = marginals_by_chains(problem, "tempering", tempering, options, monitor,
+    MarginalsResult result = marginals_by_chains(problem, run_name(ladder), tempering, options, monitor,
                                                  [&](const auto& state) { counts.merge(state.counts); });
     add_report(ladder, counts, result);
     warn_of_unknown_connectivity(problem, result);
@@ -60,10 +72,10 @@ SampleResult sample(const Problem& problem, const Monitor& monitor, DrawConsumer
   const ChainOptions options = chain_options(
       problem, Task::sample, chains_for_samples(wanted_samples(problem.settings()), default_ladders));
   return with_lane_kernel(problem, options.chains, [&](const auto& kernel) {
-    const Ladder ladder = tune_ladder(problem.graph(), kernel, ladder_options(problem.settings(), options));
+    const Ladder ladder = tune_ladder(problem.graph(), kernel, ladder_options(problem, options, monitor));
     const Tempering tempering(kernel, ladder);
     SwapCounts counts;
-    SampleResult result = sample_by_chains(problem, "tempering", tempering, options, monitor, consumer,
+    SampleResult result = sample_by_chains(problem, run_name(ladder), tempering, options, monitor, consumer,
                                            [&](const auto& state) { counts.merge(state.counts); });
     add_report(ladder, counts, result);
     warn_of_unknown_connectivity(problem, result);
@@ -81,7 +93,8 @@ Method tempering_method() {
           marginals,
           nullptr,
           nullptr,
-          sample};
+          sample,
+          chain_option_names + " scan temperatures min-inverse-temperature"};
 }
 
 }  // namespace drover

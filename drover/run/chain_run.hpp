@@ -31,7 +31,7 @@ struct ChainOptions {
   std::uint64_t sweeps = 2000;   ///< after burn-in; unlimited: until the monitor stops the run
   std::uint64_t thin = 1;        ///< a draw is kept every `thin` sweeps
   std::uint64_t seed = 1;
-  double target_rhat = 0;  ///< stop when reached; 0: no such rule
+  double target_rhat = 0;  ///< stop when reached with enough draws (result.hpp); 0: no such rule
   double target_mcse = 0;
   std::size_t estimator_memory = std::size_t{1} << 30;
 };
@@ -41,7 +41,7 @@ struct ScoreTrace {
   std::uint64_t every = 1;            ///< sweeps between records
   std::vector<std::uint64_t> sweeps;  ///< number of sweeps done at each record
   std::vector<double> scores;         ///< record-major, chain-minor
-  static constexpr std::size_t capacity = 1024;
+  std::size_t capacity = 1024;        ///< records; fewer when there are very many chains
 
   template <class Archive>
   void visit(Archive& archive) {
@@ -71,6 +71,7 @@ class ChainRun {
     sums_.assign(batches, std::vector<float>(kernel.entry_count() * lanes, 0.0F));
     store_ = SegmentStore(kernel.entry_count(), options.chains, options.estimator_memory);
     burn_in_ = options.burn_in;
+    trace_.capacity = std::clamp<std::size_t>((std::size_t{1} << 24) / options.chains, 16, 1024);
     // Chosen without looking at `sweeps`, so that a resumed run records what an uninterrupted one would.
     if (options.burn_in != ChainOptions::unlimited)
       trace_.every = std::max<std::uint64_t>(1, options.burn_in / 128);
@@ -104,6 +105,10 @@ class ChainRun {
   }
   std::uint64_t sweeps_done() const { return done_; }
   std::uint64_t burn_in() const { return std::min(burn_in_, done_); }
+  /// Unlimited while a run by time is still in it.
+  std::uint64_t planned_burn_in() const { return burn_in_; }
+  /// Kept so far, per chain.
+  std::uint64_t draws() const { return (done_ - burn_in()) / options_.thin; }
   double updates() const {
     return static_cast<double>(done_) * static_cast<double>(kernel_.size()) * options_.chains;
   }
@@ -193,7 +198,7 @@ class ChainRun {
     score_all(scores_);
     trace_.sweeps.push_back(done_);
     trace_.scores.insert(trace_.scores.end(), scores_.begin(), scores_.end());
-    if (trace_.sweeps.size() == ScoreTrace::capacity) trace_.halve(options_.chains);
+    if (trace_.sweeps.size() >= trace_.capacity) trace_.halve(options_.chains);
   }
 
   void deliver(const DrawCallback& on_draw) {
@@ -215,10 +220,13 @@ class ChainRun {
     open_draws_ = 0;
     unabsorbed_ = 0;
     if (store_.segments() < 4) return;
-    const WorstEntry worst = worst_entry(store_);
+    // A diagnosis costs as much as many sweeps: only when the run grew by a quarter since the last one.
+    if (!convergence_.empty() && 4 * (done_ - burn_in_) < 5 * (convergence_.back().sweep - burn_in_)) return;
+    const bool has_target = options_.target_rhat > 0 || options_.target_mcse > 0;
+    const Diagnostics worst = worst_entry(store_, has_target ? 20'000 : 2'000);
     convergence_.push_back({done_, worst.rhat_max, worst.mcse_max});
-    if (options_.target_rhat == 0 && options_.target_mcse == 0) return;
-    reached_target_ = (options_.target_rhat == 0 || worst.rhat_max <= options_.target_rhat) &&
+    reached_target_ = has_target && has_enough_draws(worst) &&
+                      (options_.target_rhat == 0 || worst.rhat_max <= options_.target_rhat) &&
                       (options_.target_mcse == 0 || worst.mcse_max <= options_.target_mcse);
   }
 

@@ -31,10 +31,14 @@ struct Diagnostics {
   double mcse_max = not_known;
 };
 
-/// The verdict every run is held to: R-hat at most 1.01 and an effective sample size of at least 400
-/// everywhere.
+/// Below an effective sample size of 400 neither R-hat nor a standard error is to be trusted.
+inline bool has_enough_draws(const Diagnostics& diagnostics) {
+  return diagnostics.ess_min >= 400;
+}
+
+/// The verdict every run is held to: R-hat at most 1.01 and enough draws everywhere.
 inline bool is_converged(const Diagnostics& diagnostics) {
-  return diagnostics.rhat_max <= 1.01 && diagnostics.ess_min >= 400;
+  return diagnostics.rhat_max <= 1.01 && has_enough_draws(diagnostics);
 }
 
 /// Log scores over time, for plots: series[c][r] belongs to chain c at sweep[r].
@@ -89,6 +93,8 @@ class DrawConsumer {
   virtual ~DrawConsumer() = default;
   /// Called once, before the first draw.
   virtual void begin(std::uint32_t chains) = 0;
+  /// Called after begin() when a run is resumed that has made so many draws of each chain.
+  virtual void resume(std::uint64_t /*draws*/) {}
   virtual void take(std::uint32_t chain, std::span<const Value> free_assignment, double log_score) = 0;
 };
 

@@ -45,24 +45,37 @@ EntryDiagnostics diagnose_entry(const SegmentStore& store, std::size_t entry, st
   return result;
 }
 
-WorstEntry worst_entry(const SegmentStore& store) {
-  constexpr std::size_t most_entries = 20'000;
-  const std::size_t step = std::max<std::size_t>(1, store.entries() / most_entries);
-  const std::size_t count = (store.entries() + step - 1) / step;
-  return tbb::parallel_reduce(
-      tbb::blocked_range<std::size_t>(0, count, 64), WorstEntry{},
-      [&](const auto& range, WorstEntry worst) {
-        std::vector<double> scratch;
-        for (std::size_t k = range.begin(); k != range.end(); ++k) {
-          const EntryDiagnostics entry = diagnose_entry(store, k * step, scratch);
-          if (entry.rhat > worst.rhat_max) worst.rhat_max = entry.rhat;
-          if (entry.mcse > worst.mcse_max) worst.mcse_max = entry.mcse;
-        }
-        return worst;
-      },
-      [](const WorstEntry& a, const WorstEntry& b) {
-        return WorstEntry{std::max(a.rhat_max, b.rhat_max), std::max(a.mcse_max, b.mcse_max)};
-      });
+Diagnostics worst_entry(const SegmentStore& store, std::size_t most_entries) {
+  Diagnostics worst;
+  if (store.segments() > 0) {
+    const std::size_t step = std::max<std::size_t>(1, (store.entries() + most_entries - 1) / most_entries);
+    const std::size_t count = (store.entries() + step - 1) / step;
+    const auto worse = [](const Diagnostics& a, const Diagnostics& b) {
+      return Diagnostics{std::fmax(a.rhat_max, b.rhat_max), std::fmin(a.ess_min, b.ess_min),
+                         std::fmax(a.mcse_max, b.mcse_max)};
+    };
+    worst = tbb::parallel_reduce(
+        tbb::blocked_range<std::size_t>(0, count, 64), worst,
+        [&](const auto& range, Diagnostics so_far) {
+          std::vector<double> scratch;
+          for (std::size_t k = range.begin(); k != range.end(); ++k) {
+            const EntryDiagnostics entry = diagnose_entry(store, k * step, scratch);
+            so_far = worse(so_far, {entry.rhat, entry.ess, entry.mcse});
+          }
+          return so_far;
+        },
+        worse);
+  }
+  settle_exact_averages(store, worst);
+  return worst;
+}
+
+void settle_exact_averages(const SegmentStore& store, Diagnostics& diagnostics) {
+  const bool constant =
+      store.segments() >= 2 && std::isnan(diagnostics.rhat_max) && !std::isnan(diagnostics.mcse_max);
+  if (!constant && store.entries() > 0) return;
+  diagnostics.rhat_max = 1;
+  diagnostics.ess_min = std::numeric_limits<double>::infinity();
 }
 
 }  // namespace drover

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "drover/run/result.hpp"
 #include "drover/run/segment_store.hpp"
 
 namespace drover {
@@ -22,12 +23,12 @@ inline constexpr double precision_floor = 1e-6;
 /// `scratch` is reused between calls.
 EntryDiagnostics diagnose_entry(const SegmentStore& store, std::size_t entry, std::vector<double>& scratch);
 
-struct WorstEntry {
-  double rhat_max = 0;
-  double mcse_max = 0;
-};
+/// The worst over the entries, or over an even spread of at most `most_entries` of them. When the
+/// conditionals never change, or there are no entries at all, the averages are exact: R-hat 1 and an
+/// effective sample size without end.
+Diagnostics worst_entry(const SegmentStore& store, std::size_t most_entries = 200'000);
 
-/// The worst over the entries; over an even spread of them when there are more than 20,000.
-WorstEntry worst_entry(const SegmentStore& store);
+/// The same for figures that were already gathered.
+void settle_exact_averages(const SegmentStore& store, Diagnostics& diagnostics);
 
 }  // namespace drover

@@ -11,7 +11,8 @@ namespace drover {
 SegmentStore::SegmentStore(std::size_t entries, std::uint32_t chains, std::size_t memory_limit)
     : entries_(entries), chains_(chains), groups_(chains), capacity_(16) {
   const auto bytes = [&] { return entries_ * groups_ * capacity_ * sizeof(float); };
-  while (bytes() > memory_limit && capacity_ > 4) capacity_ /= 2;
+  // Halved when full, it must still hold the 4 segments that a diagnosis takes.
+  while (bytes() > memory_limit && capacity_ > 8) capacity_ /= 2;
   while (bytes() > memory_limit && groups_ > 8) {
     chains_per_group_ *= 2;
     groups_ = (chains_ + chains_per_group_ - 1) / chains_per_group_;

@@ -23,7 +23,9 @@ const std::vector<OptionSpec>& options() {
   using S = Settings;
   static const std::vector<OptionSpec> table = {
       {"evidence", "FILE", "observed variables, as a UAI evidence file", &S::evidence, 0, 0, with_model},
-      {"observe", "NAME=VALUE,...", "observed variables, by name or number", &S::observe, 0, 0, with_model},
+      {"observe", "NAME=VALUE,...",
+       "observed variables, by name or number; quote a name that holds = or a comma", &S::observe, 0, 0,
+       with_model},
       {"query", "NAME,...",
        "show only these variables; herd: estimate the probability of NAME=VALUE,... (several: with ; "
        "between)",
@@ -45,12 +47,12 @@ const std::vector<OptionSpec>& options() {
        large, "sample herd"},
       {"time", "SECONDS", "stop after this time with the result so far; 0 means no limit", &S::time, 0, 1e9,
        "marginals map logz sample herd reproduce learn text"},
-      {"target-rhat", "X", "stop when the largest R-hat falls to X; 0 means no such rule", &S::target_rhat, 0,
-       10, sampling},
+      {"target-rhat", "X", "stop when the largest R-hat falls to X with enough draws; 0 means no such rule",
+       &S::target_rhat, 0, 10, sampling},
       {"target-mcse", "X",
        "stop when the largest Monte Carlo standard error falls to X; 0 means no such rule", &S::target_mcse,
        0, 1, sampling},
-      {"scan", "ORDER", "order of updates: fixed or random", &S::scan, 0, 0, inference},
+      {"scan", "ORDER", "order of updates: fixed or random", &S::scan, 0, 0, inference, "fixed random"},
       {"share", "KIND",
        "herded-gibbs: weights per configuration (dense, hashed), shared (exact, bins:N), or auto", &S::share,
        0, 0, "marginals map sample info"},
@@ -58,7 +60,8 @@ const std::vector<OptionSpec>& options() {
        "herded-gibbs: sequential, colours, jacobi or auto; bp, max-product: flooding, sequential, residual "
        "or "
        "auto",
-       &S::schedule, 0, 0, "marginals map logz sample info"},
+       &S::schedule, 0, 0, "marginals map logz sample info",
+       "auto sequential colours jacobi flooding residual"},
       {"iterations", "N", "rounds of message passing, steps of learning; 0 lets the method choose",
        &S::iterations, 0, large, "marginals map logz sample learn"},
       {"damping", "X", "share of the old message that is kept; -1 lets the method choose", &S::damping, -1,
@@ -95,14 +98,15 @@ const std::vector<OptionSpec>& options() {
        3, "herd"},
       {"features", "LIST", "a chosen list of features instead: NAME;NAME,NAME;... or @FILE with one a line",
        &S::features, 0, 0, "herd"},
-      {"search", "HOW", "how the maximum is found: auto, enumerate, tree or local", &S::search, 0, 0, "herd"},
+      {"search", "HOW", "how the maximum is found: auto, enumerate, tree or local", &S::search, 0, 0, "herd",
+       "auto enumerate tree local"},
       {"binarise", "AT",
        "numeric columns become 0 and 1 at mean, median or a number; none: every number is a state",
        &S::binarise, 0, 0, "herd compare learn"},
       {"columns", "NAME,...", "only these columns of the data, by name or number", &S::columns, 0, 0,
        "herd compare learn"},
       {"header", "WHETHER", "whether a text table has a header: auto, yes or no", &S::header, 0, 0,
-       "herd compare learn"},
+       "herd compare learn", "auto yes no"},
       {"batch", "N", "rows of data per step; 0 means all", &S::batch, 0, 1e9, "learn"},
       {"rule", "NAME", "how parameters follow the gradient: adam, momentum or sgd", &S::rule, 0, 0, "learn"},
       {"rate", "X", "step size; 0 means 0.001 for adam and 0.01 for the others", &S::rate, 0, 1e3, "learn"},
@@ -236,21 +240,23 @@ const std::vector<CommandSpec>& commands() {
   return table;
 }
 
-bool has_word(std::string_view words, std::string_view word) {
-  std::size_t at = 0;
-  while (at < words.size()) {
-    const std::size_t end = std::min(words.find(' ', at), words.size());
-    if (words.substr(at, end - at) == word) return true;
-    at = end + 1;
-  }
-  return false;
-}
-
 std::string range_text(const OptionSpec& option) {
   const auto bound = [](double x) {
     return std::abs(x) < 1e15 ? fmt::format("{:.15g}", x) : fmt::format("{:g}", x);
   };
   return bound(option.min) + " to " + bound(option.max);
+}
+
+// "a b c" as "a, b or c".
+std::string choices_text(std::string_view choices) {
+  std::string text;
+  for (std::size_t at = 0; at < choices.size();) {
+    const std::size_t end = std::min(choices.find(' ', at), choices.size());
+    if (at > 0) text += end == choices.size() ? " or " : ", ";
+    text += choices.substr(at, end - at);
+    at = end + 1;
+  }
+  return text;
 }
 
 template <class Number>
@@ -266,6 +272,16 @@ Number parse_number(const OptionSpec& option, std::string_view text, const char*
 }
 
 }  // namespace
+
+bool has_word(std::string_view words, std::string_view word) {
+  std::size_t at = 0;
+  while (at < words.size()) {
+    const std::size_t end = std::min(words.find(' ', at), words.size());
+    if (words.substr(at, end - at) == word) return true;
+    at = end + 1;
+  }
+  return false;
+}
 
 std::span<const OptionSpec> option_table() {
   return options();
@@ -295,6 +311,9 @@ void set_option(Settings& settings, const OptionSpec& option, std::string_view t
   } else if (const auto* real = std::get_if<double Settings::*>(&option.field)) {
     settings.** real = parse_number<double>(option, text, "a number");
   } else {
+    if (!option.choices.empty() && !has_word(option.choices, text))
+      throw Error(ErrorKind::usage,
+                  fmt::format("--{} {}: expected {}", option.name, text, choices_text(option.choices)));
     settings.*std::get<std::string Settings::*>(option.field) = std::string(text);
   }
 }

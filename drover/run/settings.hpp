@@ -118,7 +118,8 @@ struct OptionSpec {
   SettingField field;
   double min;  ///< bounds of numbers, both included
   double max;
-  std::string_view commands;  ///< space-separated names of the commands that take it
+  std::string_view commands;      ///< space-separated names of the commands that take it
+  std::string_view choices = "";  ///< space-separated values it may have; empty: any
 };
 
 /// The table itself.
@@ -140,6 +141,9 @@ struct CommandSpec {
 };
 
 std::span<const CommandSpec> command_table();
+
+/// Whether a space-separated list of words holds this one.
+bool has_word(std::string_view words, std::string_view word);
 
 bool takes_option(std::string_view command, const OptionSpec& option);
 

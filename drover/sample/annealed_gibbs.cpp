@@ -33,7 +33,7 @@ AnnealOptions checked(const AnnealOptions& options, const Graph& graph) {
 
 AnnealCollector::AnnealCollector(const AnnealOptions& options, AnnealObserver observer)
     : observer_(std::move(observer)),
-      planned_sweeps_(options.sweeps * options.reads),
+      planned_sweeps_(static_cast<double>(options.sweeps) * options.reads),
       scores_(options.reads, not_ended) {}
 
 void AnnealCollector::offer(std::uint32_t read, double log_score, std::span<const Value> assignment) {
@@ -62,7 +62,7 @@ AnnealResult AnnealCollector::result() {
   const std::lock_guard lock(mutex_);
   for (double score : scores_)
     if (!std::isnan(score)) best_.read_scores.push_back(score);
-  best_.stopped = best_.sweeps < planned_sweeps_;
+  best_.stopped = static_cast<double>(best_.sweeps) < planned_sweeps_;
   return std::move(best_);
 }
 

@@ -70,7 +70,7 @@ class AnnealCollector {
   AnnealObserver observer_;
   AnnealResult best_;
   std::uint32_t best_read_ = 0;
-  std::uint64_t planned_sweeps_;
+  double planned_sweeps_;
   std::uint32_t ended_ = 0;
   std::vector<double> scores_;
 };
@@ -78,7 +78,7 @@ class AnnealCollector {
 /// One batch: the reads first .. first + kernel.lanes() - 1, as far as there are so many.
 template <Kernel K>
 void anneal_batch(const K& kernel, const IteratedModes& modes, const AnnealOptions& options,
-                  std::span<const float> schedule, std::uint32_t first, AnnealCollector& collector) {
+                  std::uint32_t first, AnnealCollector& collector) {
   const std::uint32_t lanes = kernel.lanes();
   const std::uint32_t reads = std::min(lanes, options.reads - first);
   typename K::State state = kernel.start(options.seed, first);
@@ -93,7 +93,9 @@ void anneal_batch(const K& kernel, const IteratedModes& modes, const AnnealOptio
   std::uint64_t sweep = 0;
   for (; sweep < options.sweeps; ++sweep) {
     if (options.stop && options.stop()) break;
-    std::fill(inverse_temperatures.begin(), inverse_temperatures.end(), schedule[sweep]);
+    const double inverse_temperature = cooled(options.cooling, options.range, sweep, options.sweeps);
+    std::fill(inverse_temperatures.begin(), inverse_temperatures.end(),
+              static_cast<float>(inverse_temperature));
     kernel.set_inverse_temperatures(state, inverse_temperatures);
     kernel.sweep(state, sweep);
     if (options.score_every == 0 || sweep < cold_from || sweep % options.score_every != 0) continue;
@@ -123,7 +125,6 @@ template <Kernel K>
 AnnealResult annealed_gibbs(const Graph& graph, const K& kernel, const AnnealOptions& asked,
                             const AnnealObserver& observer = {}) {
   const AnnealOptions options = checked(asked, graph);
-  const std::vector<float> schedule = cooling_schedule(options.cooling, options.range, options.sweeps);
   const IteratedModes modes(graph);
   AnnealCollector collector(options, observer);
   const std::uint32_t lanes = kernel.lanes();
@@ -131,7 +132,7 @@ AnnealResult annealed_gibbs(const Graph& graph, const K& kernel, const AnnealOpt
   oneapi::tbb::parallel_for(std::uint32_t{0}, batches, [&](std::uint32_t batch) {
     // The first batch always leaves a state behind, however soon the run is stopped.
     if (batch > 0 && options.stop && options.stop()) return;
-    anneal_batch(kernel, modes, options, schedule, batch * lanes, collector);
+    anneal_batch(kernel, modes, options, batch * lanes, collector);
   });
   return collector.result();
 }

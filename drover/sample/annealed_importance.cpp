@@ -60,16 +60,27 @@ void check(const ImportanceOptions& options, const Graph& graph) {
                 "distribution over all states, and how many of them the zeros leave is not known");
 }
 
-std::vector<double> importance_path(std::span<const double> inverse_temperatures,
-                                    std::span<const double> spreads, std::size_t steps) {
+EqualCostPath importance_path(std::span<const double> inverse_temperatures, std::span<const double> spreads) {
   assert(spreads.size() == inverse_temperatures.size());
   std::vector<double> costs;
   for (std::size_t t = 0; t + 1 < spreads.size(); ++t)
     costs.push_back((inverse_temperatures[t + 1] - inverse_temperatures[t]) * (spreads[t] + spreads[t + 1]) /
                     2);
-  std::vector<double> path = equal_cost_spacing(inverse_temperatures, costs, steps + 1);
-  for (double& value : path) value = static_cast<float>(value);
-  return path;
+  return {inverse_temperatures, costs};
+}
+
+void ImportanceProgress::add_sweep() {
+  const std::uint64_t done = ++done_;
+  if (!report_) return;
+  const std::unique_lock lock(reporting_, std::try_to_lock);
+  if (lock) report_(static_cast<double>(done) / all_sweeps_);
+}
+
+void fail_stopped_importance() {
+  throw Error(
+      ErrorKind::stopped,
+      "stopped before two anneals of annealed importance sampling had ended: there is no estimate; take "
+      "fewer sweeps or more time");
 }
 
 ImportanceResult importance_estimate(std::vector<double> log_weights, double log_base, std::uint64_t seed) {

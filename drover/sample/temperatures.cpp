@@ -83,16 +83,11 @@ TemperatureRange temperature_range(const Graph& graph) {
   return {2 * hot_influence / most, cold_changes / *tenth};
 }
 
-std::vector<float> cooling_schedule(Cooling cooling, TemperatureRange range, std::uint64_t sweeps) {
-  assert(range.hot > 0 && range.cold >= range.hot);
-  std::vector<float> schedule(sweeps);
-  for (std::uint64_t s = 0; s < sweeps; ++s) {
-    const double share = sweeps == 1 ? 1 : static_cast<double>(s) / static_cast<double>(sweeps - 1);
-    const double inverse = cooling == Cooling::linear ? 1 / ((1 - share) / range.hot + share / range.cold)
-                                                      : range.hot * std::pow(range.cold / range.hot, share);
-    schedule[s] = static_cast<float>(inverse);
-  }
-  return schedule;
+double cooled(Cooling cooling, TemperatureRange range, std::uint64_t sweep, std::uint64_t sweeps) {
+  assert(range.hot > 0 && range.cold >= range.hot && sweep < sweeps);
+  const double share = sweeps == 1 ? 1 : static_cast<double>(sweep) / static_cast<double>(sweeps - 1);
+  return cooling == Cooling::linear ? 1 / ((1 - share) / range.hot + share / range.cold)
+                                    : range.hot * std::pow(range.cold / range.hot, share);
 }
 
 std::vector<double> rising_inverse_temperatures(const Graph& graph, double hottest, std::size_t count) {
@@ -109,28 +104,33 @@ std::vector<double> rising_inverse_temperatures(const Graph& graph, double hotte
   return rising;
 }
 
-std::vector<double> equal_cost_spacing(std::span<const double> inverse_temperatures,
-                                       std::span<const double> costs, std::size_t count) {
-  assert(inverse_temperatures.size() == costs.size() + 1 && count >= 2);
+EqualCostPath::EqualCostPath(std::span<const double> inverse_temperatures, std::span<const double> costs)
+    : inverse_temperatures_(inverse_temperatures.begin(), inverse_temperatures.end()), costs_before_{0} {
+  assert(inverse_temperatures.size() == costs.size() + 1 && !costs.empty());
   double total = 0;
   for (double cost : costs) total += cost;
   // A step that seemed free still gets a little, so that the curve can be inverted.
   const double least = total > 0 ? 1e-6 * total / static_cast<double>(costs.size()) : 1;
-  total = 0;
-  for (double cost : costs) total += std::max(cost, least);
+  for (double cost : costs) costs_before_.push_back(costs_before_.back() + std::max(cost, least));
+}
 
+double EqualCostPath::at(std::uint64_t step, std::uint64_t steps) const {
+  assert(step <= steps);
+  if (step == 0) return inverse_temperatures_.front();
+  if (step == steps) return inverse_temperatures_.back();
+  const double wanted = costs_before_.back() * static_cast<double>(step) / static_cast<double>(steps);
+  const auto after = std::lower_bound(costs_before_.begin() + 1, costs_before_.end() - 1, wanted);
+  const auto t = static_cast<std::size_t>(after - costs_before_.begin()) - 1;
+  const double share = std::min(1.0, (wanted - costs_before_[t]) / (costs_before_[t + 1] - costs_before_[t]));
+  return (1 - share) * inverse_temperatures_[t] + share * inverse_temperatures_[t + 1];
+}
+
+std::vector<double> equal_cost_spacing(std::span<const double> inverse_temperatures,
+                                       std::span<const double> costs, std::size_t count) {
+  assert(count >= 2);
+  const EqualCostPath path(inverse_temperatures, costs);
   std::vector<double> spaced(count);
-  std::size_t step = 0;
-  double before = 0;  // cost of the steps left behind
-  for (std::size_t t = 1; t + 1 < count; ++t) {
-    const double wanted = total * static_cast<double>(t) / static_cast<double>(count - 1);
-    while (step + 1 < costs.size() && before + std::max(costs[step], least) < wanted)
-      before += std::max(costs[step++], least);
-    const double share = std::min(1.0, (wanted - before) / std::max(costs[step], least));
-    spaced[t] = (1 - share) * inverse_temperatures[step] + share * inverse_temperatures[step + 1];
-  }
-  spaced.front() = inverse_temperatures.front();
-  spaced.back() = inverse_temperatures.back();
+  for (std::size_t t = 0; t < count; ++t) spaced[t] = path.at(t, count - 1);
   return spaced;
 }
 

@@ -28,16 +28,28 @@ enum class Cooling {
   geometric,  ///< the inverse temperature grows by equal factors
 };
 
-/// The inverse temperature of each of `sweeps` sweeps, from range.hot to range.cold.
-std::vector<float> cooling_schedule(Cooling cooling, TemperatureRange range, std::uint64_t sweeps);
+/// The inverse temperature of one of `sweeps` sweeps; the first has range.hot, the last range.cold.
+double cooled(Cooling cooling, TemperatureRange range, std::uint64_t sweep, std::uint64_t sweeps);
 
 /// `count` >= 2 inverse temperatures from `hottest` to 1, for a start: the hot end (which may be 0), then
 /// equal factors from the hottest useful inverse temperature of the graph.
 std::vector<double> rising_inverse_temperatures(const Graph& graph, double hottest, std::size_t count);
 
-/// `count` >= 2 inverse temperatures from the first to the last of `inverse_temperatures`, such that each
-/// step costs the same, where `costs[t]` is what the step from t to t + 1 cost and cost is taken to be spread
-/// evenly within a step. Steps of no cost at all are spread evenly too.
+/// A way from the first to the last of some inverse temperatures in steps that cost the same, where
+/// `costs[t]` is what the step from t to t + 1 cost and cost is taken to be spread evenly within a step.
+/// Steps of no cost at all are spread evenly too. Memory does not depend on the number of steps.
+class EqualCostPath {
+ public:
+  EqualCostPath(std::span<const double> inverse_temperatures, std::span<const double> costs);
+  /// After `step` of `steps` steps.
+  double at(std::uint64_t step, std::uint64_t steps) const;
+
+ private:
+  std::vector<double> inverse_temperatures_;
+  std::vector<double> costs_before_;  ///< of all steps before t; one more than steps
+};
+
+/// The `count` >= 2 inverse temperatures of an EqualCostPath.
 std::vector<double> equal_cost_spacing(std::span<const double> inverse_temperatures,
                                        std::span<const double> costs, std::size_t count);
 

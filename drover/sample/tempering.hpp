@@ -27,9 +27,11 @@
 #pragma once
 
 #include <algorithm>
+#include <functional>
 #include <utility>
 #include <vector>
 
+#include "drover/core/error.hpp"
 #include "drover/core/random.hpp"
 #include "drover/sample/kernel.hpp"
 #include "drover/sample/temperatures.hpp"
@@ -49,7 +51,8 @@ struct LadderOptions {
   std::uint64_t sweeps = 1000;  ///< spent on tuning, about; at least 64
   std::uint32_t rungs = 0;      ///< 0: from the barrier
   std::uint32_t max_rungs = 64;
-  double hottest = -1;  ///< inverse temperature of the hot end, below 1; negative: automatic
+  double hottest = -1;           ///< inverse temperature of the hot end, below 1; negative: automatic
+  std::function<bool()> stop{};  ///< true ends the tuning with Error stopped
 };
 
 /// What happened to the swaps; counts of several States add up.
@@ -265,11 +268,14 @@ class Tempering {
 
 /// Runs a ladder from the kernel's own start and counts the swaps of the second half.
 template <Kernel K>
-SwapCounts try_ladder(const K& kernel, const std::vector<double>& inverse_temperatures, std::uint64_t seed,
-                      std::uint64_t sweeps) {
+SwapCounts try_ladder(const K& kernel, const std::vector<double>& inverse_temperatures,
+                      const LadderOptions& options, std::uint64_t sweeps) {
   const Tempering<K> tempering(kernel, {inverse_temperatures});
-  auto state = tempering.start(seed, 0);
+  auto state = tempering.start(options.seed, 0);
   for (std::uint64_t sweep = 0; sweep < sweeps; ++sweep) {
+    if (options.stop && options.stop())
+      throw Error(ErrorKind::stopped,
+                  "stopped while the ladder of temperatures was tuned: there is no result");
     if (sweep == sweeps / 2) {
       std::fill(state.counts.acceptance.begin(), state.counts.acceptance.end(), 0.0);
       std::fill(state.counts.offered.begin(), state.counts.offered.end(), 0);
@@ -288,7 +294,7 @@ Ladder tune_ladder(const Graph& graph, const K& kernel, const LadderOptions& ask
   ladder.inverse_temperatures = rising_inverse_temperatures(graph, options.hottest, wanted_rungs(6, options));
   for (const std::uint64_t share : {16, 16, 8, 4, 2}) {
     const SwapCounts counts =
-        try_ladder(kernel, ladder.inverse_temperatures, options.seed, options.sweeps / share);
+        try_ladder(kernel, ladder.inverse_temperatures, options, options.sweeps / share);
     const TemperingReport report = tempering_report(ladder, counts);
     std::vector<double> rejections;
     for (double acceptance : report.swap_acceptance) rejections.push_back(1 - acceptance);

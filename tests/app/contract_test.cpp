@@ -6,12 +6,14 @@
 
 #include "drover/run/settings.hpp"
 #include "tests/support/command.hpp"
+#include "tests/support/expect_error.hpp"
 
 namespace drover {
 namespace {
 
 using testing::CommandResult;
 using testing::drover_command;
+using testing::expect_error;
 using testing::model_path;
 using testing::read_whole;
 using testing::TemporaryFolder;
@@ -26,15 +28,6 @@ std::string grid() {
 void expect_fields(const nlohmann::json& json, std::initializer_list<const char*> fields) {
   for (const char* field : fields)
     EXPECT_TRUE(json.contains(field)) << field << " is missing in " << json.dump().substr(0, 300);
-}
-
-void expect_error(const std::string& arguments, int exit_code, const std::string& part) {
-  const CommandResult result = drover_command(arguments);
-  EXPECT_EQ(result.exit_code, exit_code) << arguments << "\n" << result.error;
-  EXPECT_EQ(result.out, "") << arguments;
-  EXPECT_EQ(result.error.rfind("drover: error: ", 0), 0U) << result.error;
-  EXPECT_EQ(std::count(result.error.begin(), result.error.end(), '\n'), 1) << result.error;
-  EXPECT_NE(result.error.find(part), std::string::npos) << result.error;
 }
 
 TEST(Contract, EveryResultCarriesItsOrigin) {

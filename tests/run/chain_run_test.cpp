@@ -161,6 +161,38 @@ TEST(ChainRun, StopsAtTargets) {
   EXPECT_LT(run.sweeps_done(), 20'000U);
 }
 
+// One chain: its first few segments agree by chance, and their R-hat and error mean nothing.
+TEST(ChainRun, TargetsNeedEnoughDraws) {
+  const Graph graph = small_graph(7);
+  const ReferenceKernel kernel(graph, 1);
+  for (const bool by_rhat : {true, false}) {
+    ChainOptions options = small_options();
+    options.chains = 1;
+    options.sweeps = ChainOptions::unlimited;
+    (by_rhat ? options.target_rhat : options.target_mcse) = by_rhat ? 1.5 : 0.5;
+    ChainRun run(kernel, options);
+    run.run(Monitor{});
+    run.finish();
+    EXPECT_TRUE(run.reached_target());
+    EXPECT_GT(run.store().draws(), 150U);
+    EXPECT_LT(run.store().draws(), 100'000U);
+  }
+}
+
+TEST(ChainRun, DiagnosesWhenTheRunHasGrown) {
+  const Graph graph = small_graph(7);
+  const ReferenceKernel kernel(graph, 8);
+  ChainRun run(kernel, small_options());
+  run.run(Monitor{});
+  run.finish();
+  const auto& points = run.convergence();
+  ASSERT_GT(points.size(), 8U);
+  for (std::size_t k = 1; k < points.size(); ++k) {
+    EXPECT_GE(static_cast<double>(points[k].sweep - 50),
+              1.25 * static_cast<double>(points[k - 1].sweep - 50));
+  }
+}
+
 TEST(ChainRun, DamagedCheckpointIsRefused) {
   const Graph graph = small_graph(8);
   const ReferenceKernel kernel(graph, 8);

@@ -125,12 +125,62 @@ TEST(AnnealedImportance, SameBitsForAnyNumberOfThreads) {
   EXPECT_EQ(one.lower, two.lower);
 }
 
-TEST(AnnealedImportance, StopsWithTheFirstBatch) {
+TEST(AnnealedImportance, StopsWithTheAnnealsThatEnded) {
   const Graph graph = compile(testing::random_model(6, mixed(0)));
   const ReferenceKernel kernel(graph, 8);
-  const ImportanceResult result = annealed_importance(
-      graph, kernel, {.seed = 2, .sweeps = 12, .chains = 100, .stop = [] { return true; }});
-  EXPECT_EQ(result.log_weights.size(), 8U);
+  std::atomic<int> calls = 0;
+  oneapi::tbb::task_arena one_thread(1);
+  const ImportanceResult result = one_thread.execute([&] {
+    // A pilot of 4 batches asks 16 times each, a batch 11 times: the third batch hears it.
+    return annealed_importance(
+        graph, kernel, {.seed = 2, .sweeps = 12, .chains = 100, .stop = [&] { return ++calls > 64 + 25; }});
+  });
+  EXPECT_EQ(result.log_weights.size(), 16U);
+}
+
+TEST(AnnealedImportance, StoppedBeforeAnyAnnealEndedIsAnError) {
+  const Graph graph = compile(testing::random_model(6, mixed(0)));
+  const ReferenceKernel kernel(graph, 8);
+  for (int allowed : {0, 10, 70}) {  // in the pilot, and in the first batch
+    std::atomic<int> calls = 0;
+    oneapi::tbb::task_arena one_thread(1);
+    one_thread.execute([&] {
+      try {
+        annealed_importance(graph, kernel, {.seed = 2, .sweeps = 12, .chains = 100, .stop = [&] {
+                                              return ++calls > allowed;
+                                            }});
+        ADD_FAILURE() << allowed;
+      } catch (const Error& error) {
+        EXPECT_EQ(error.kind(), ErrorKind::stopped);
+      }
+    });
+  }
+}
+
+// 10^15 sweeps need no more memory than a thousand.
+TEST(AnnealedImportance, LongPathsTakeNoMemory) {
+  const Graph graph = compile(testing::random_model(6, mixed(0)));
+  const ReferenceKernel kernel(graph, 32);
+  int calls = 0;
+  EXPECT_THROW(
+      annealed_importance(
+          graph, kernel,
+          {.seed = 2, .sweeps = 1'000'000'000'000'000, .chains = 2, .stop = [&] { return ++calls > 2500; }}),
+      Error);
+}
+
+TEST(AnnealedImportance, ReportsProgress) {
+  const Graph graph = compile(testing::random_model(6, mixed(0)));
+  const ReferenceKernel kernel(graph, 8);
+  std::vector<double> shares;
+  oneapi::tbb::task_arena one_thread(1);
+  one_thread.execute([&] {
+    annealed_importance(graph, kernel, {.seed = 2, .sweeps = 12, .chains = 16, .progress = [&](double share) {
+                                          shares.push_back(share);
+                                        }});
+  });
+  ASSERT_EQ(shares.size(), 24U);
+  EXPECT_NEAR(shares.back(), 1, 1e-12);
 }
 
 TEST(AnnealedImportance, RefusesZerosAndSaysWhy) {

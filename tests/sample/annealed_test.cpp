@@ -149,14 +149,19 @@ TEST(Temperatures, RangeFollowsTheCouplings) {
 }
 
 TEST(Temperatures, SchedulesRunFromHotToCold) {
-  const auto linear = cooling_schedule(Cooling::linear, {0.5, 4}, 8);
-  const auto geometric = cooling_schedule(Cooling::geometric, {0.5, 4}, 4);
+  const auto schedule = [](Cooling cooling, std::uint64_t sweeps) {
+    std::vector<double> all;
+    for (std::uint64_t s = 0; s < sweeps; ++s) all.push_back(cooled(cooling, {0.5, 4}, s, sweeps));
+    return all;
+  };
+  const auto linear = schedule(Cooling::linear, 8);
+  const auto geometric = schedule(Cooling::geometric, 4);
   EXPECT_NEAR(linear.front(), 0.5, 1e-6);
   EXPECT_NEAR(linear.back(), 4, 1e-5);
   EXPECT_NEAR(1 / linear[1], 1.75, 1e-6);  // temperatures 2, 1.75, ..., 0.25
   EXPECT_NEAR(geometric[1], 1, 1e-6);
   EXPECT_NEAR(geometric[2], 2, 1e-6);
-  EXPECT_NEAR(cooling_schedule(Cooling::linear, {0.5, 4}, 1).front(), 4, 1e-6);
+  EXPECT_NEAR(schedule(Cooling::linear, 1).front(), 4, 1e-6);
 }
 
 TEST(Temperatures, EqualCostSpacing) {
