@@ -29,6 +29,7 @@ constexpr Entry entries[] = {
     {"herd", drover::app::run_herd},
     {"compare", drover::app::run_compare},
     {"text", drover::app::run_text},
+    {"denoise", drover::app::run_denoise},
     {"diagnose", drover::app::run_diagnose},
     {"generate", drover::app::run_generate},
     {"convert", drover::app::run_convert},

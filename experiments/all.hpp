@@ -14,5 +14,6 @@ Outcome duality_grid(const Options& options);
 Outcome duality_random(const Options& options);
 Outcome duality_complete(const Options& options);
 Outcome text_sentiment(const Options& options);
+Outcome herded_denoise(const Options& options);
 
 }  // namespace drover::experiments

@@ -24,6 +24,7 @@ Method tree_primal_dual_method();
 Method swendsen_wang_method();
 Method partial_swendsen_wang_method();
 Method generalized_swendsen_wang_method();
+Method mean_field_method();
 
 /// Why exact inference is affordable, for `chosen_because`.
 std::string exact_reason(const Problem& problem);

@@ -130,6 +130,7 @@ MarginalsResult marginals_by_chains(const Problem& problem, std::string_view met
                                     const ChainOptions& options, const Monitor& monitor,
                                     SeeState see_state = {}) {
   ChainRun<K> run(kernel, options);
+  if (!problem.start().empty()) run.start_at(problem.start());
   std::unique_ptr<PairCounter> pairs;
   DrawCallback on_draw;
   if (problem.settings().pairs) {
@@ -160,6 +161,7 @@ SampleResult sample_by_chains(const Problem& problem, std::string_view method, c
                               const ChainOptions& options, const Monitor& monitor, DrawConsumer& consumer,
                               SeeState see_state = {}) {
   ChainRun<K> run(kernel, options);
+  if (!problem.start().empty()) run.start_at(problem.start());
   consumer.begin(options.chains);
   SampleResult result;
   const DrawCallback on_draw = [&](std::uint32_t chain, std::span<const Value> x, double log_score) {

@@ -23,12 +23,15 @@ std::string_view task_name(Task task);
 /// A compiled model with the facts about it that methods ask for, each worked out once, when first asked.
 class Problem {
  public:
-  Problem(const Graph& graph, const Settings& settings);
+  /// Chains and iterations that can be started anywhere start at `start`, a state of the free variables,
+  /// unless it is empty.
+  Problem(const Graph& graph, const Settings& settings, std::vector<Value> start = {});
   /// With a table in place of every gate, if all are small enough.
   const Graph& graph() const { return expanded_ ? *expanded_ : graph_; }
   /// With gates as they are, for methods that know them.
   const Graph& compact_graph() const { return graph_; }
   const Settings& settings() const { return settings_; }
+  std::span<const Value> start() const { return start_; }
   const ExactPlan& exact_plan() const;
   const ConnectivityReport& connectivity() const;
   std::size_t memory_limit_bytes() const;
@@ -38,6 +41,7 @@ class Problem {
  private:
   const Graph& graph_;
   const Settings& settings_;
+  std::vector<Value> start_;
   std::optional<Graph> expanded_;
   mutable std::optional<ExactPlan> exact_plan_;
   mutable std::optional<ConnectivityReport> connectivity_;

@@ -60,12 +60,14 @@ std::span<const Method> all_methods() {
       swendsen_wang_method(),
       partial_swendsen_wang_method(),
       generalized_swendsen_wang_method(),
+      mean_field_method(),
   };
   // clang-format on
   return methods;
 }
 
-Problem::Problem(const Graph& graph, const Settings& settings) : graph_(graph), settings_(settings) {
+Problem::Problem(const Graph& graph, const Settings& settings, std::vector<Value> start)
+    : graph_(graph), settings_(settings), start_(std::move(start)) {
   if (graph.gates.size() > 0 && can_expand_gates(graph)) expanded_ = expand_gates(graph);
 }
 

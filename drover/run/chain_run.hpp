@@ -77,6 +77,12 @@ class ChainRun {
       trace_.every = std::max<std::uint64_t>(1, options.burn_in / 128);
   }
 
+  /// Every chain begins in this state instead of the kernel's own; to be called before the first run().
+  void start_at(std::span<const Value> x) {
+    for (auto& state : states_)
+      for (std::uint32_t lane = 0; lane < kernel_.lanes(); ++lane) kernel_.write(state, lane, x);
+  }
+
   /// Continues until the sweeps are done, a target is reached or the monitor says stop.
   void run(const Monitor& monitor, const DrawCallback& on_draw = {}) {
     while (!finished()) {

@@ -71,6 +71,13 @@ struct Settings {
   std::int64_t check_every = 0;
   std::int64_t patience = 0;
   std::int64_t image_width = 0;
+  // denoise
+  double sigma = 0;  ///< 0: estimated
+  double noise = 0;
+  std::int64_t levels = 2;
+  double truncation = 0.5;
+  std::string truth;
+  bool grey = false;
   // reproduce
   std::string data;
   bool quick = false;
