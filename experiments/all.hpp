@@ -16,4 +16,8 @@ Outcome duality_complete(const Options& options);
 Outcome text_sentiment(const Options& options);
 Outcome herded_denoise(const Options& options);
 
+Outcome pmp_toy(const Options& options);
+Outcome pmp_rbm(const Options& options);
+Outcome pmp_deconvolution(const Options& options);
+
 }  // namespace drover::experiments

@@ -15,6 +15,8 @@
 
 #include "drover/core/error.hpp"
 #include "drover/io/draws.hpp"
+#include "drover/io/model_archive.hpp"
+#include "drover/io/npz.hpp"
 
 namespace drover {
 
@@ -425,6 +427,22 @@ DrawFile parse_draws_npz(std::span<const std::uint8_t> bytes, const std::string&
     file.log_scores = gather_double(cube, read_items(scores), axes_of(cube, draw_first));
   }
   return file;
+}
+
+NpzArray read_npz_array(const std::string& path, const std::string& name) {
+  const std::string text = read_whole_file(path);
+  const Archive archive({reinterpret_cast<const std::uint8_t*>(text.data()), text.size()}, path);
+  const std::vector<Entry> entries = archive.entries();
+  const Entry* entry = find_entry(entries, name);
+  if (entry == nullptr) archive.fail(fmt::format("expected an array named {}, found none", name));
+  EntryStream stream(archive, *entry);
+  const ArrayHeader header = read_header(stream);
+  if (!header.numeric()) stream.fail("expected an array of numbers");
+  if (header.fortran_order && header.shape.size() > 1) stream.fail("expected an array in C order");
+  // Row-major items are one long row, whatever the shape.
+  ArrayHeader row = header;
+  row.shape = {stream.left() / header.item_size};
+  return {header.shape, gather_double(row, read_items(stream), axes_of(row, true))};
 }
 
 }  // namespace drover

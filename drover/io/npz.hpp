@@ -1,0 +1,18 @@
+// One array of a NumPy .npz file, as numbers.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace drover {
+
+struct NpzArray {
+  std::vector<std::uint64_t> shape;
+  std::vector<double> values;  ///< row-major
+};
+
+/// Raises cannot_read, or bad_data for a damaged file, a missing array, or one that does not hold numbers.
+NpzArray read_npz_array(const std::string& path, const std::string& name);
+
+}  // namespace drover
