@@ -46,6 +46,7 @@ int run_info(const Invocation& invocation) {
     object.add("spin_pairs", graph.spin_pairs.size());
     object.add("potts_pairs", graph.potts_pairs.size());
     object.add("tables", graph.tables.size());
+    object.add("gates", graph.gates.size());
     object.add("treewidth_bound", plan.order.treewidth_bound);
     object.add("log2_max_clique", plan.order.log2_max_clique);
     object.add("exact_bytes", plan.predicted_bytes);
@@ -58,9 +59,9 @@ int run_info(const Invocation& invocation) {
   }
   TextTable facts({"", ""});
   facts.row({"variables", fmt::format("{} ({} free)", loaded.model.variable_count(), graph.size())});
-  facts.row({"factors", fmt::format("{} stated; as run: {} spin pairs, {} Potts pairs, {} tables",
+  facts.row({"factors", fmt::format("{} stated; as run: {} spin pairs, {} Potts pairs, {} tables, {} gates",
                                     loaded.model.factor_count(), graph.spin_pairs.size(),
-                                    graph.potts_pairs.size(), graph.tables.size())});
+                                    graph.potts_pairs.size(), graph.tables.size(), graph.gates.size())});
   facts.row({"states", fmt::format("at most {} per variable{}", graph.max_cardinality(),
                                    graph.is_binary() ? " (binary)" : "")});
   facts.row({"structure",

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "drover/core/error.hpp"
+#include "drover/infer/gate_messages.hpp"
 #include "drover/infer/iterated_modes.hpp"
 #include "drover/methods/all.hpp"
 #include "drover/methods/chains.hpp"
@@ -15,12 +16,16 @@ namespace drover {
 
 namespace {
 
-std::string why_not(const Problem&, Task) {
+std::string bp_why_not(const Problem&, Task) {
   return "";
 }
 
+std::string max_product_why_not(const Problem& problem, Task) {
+  return why_not_maximum(problem);
+}
+
 MarginalsResult marginals(const Problem& problem, const Monitor& monitor) {
-  const FactorGraph layout = factor_graph(problem.graph());
+  const FactorGraph layout = factor_graph(problem.compact_graph());
   const FactorOrder order = breadth_first(layout);
   BeliefPropagation beliefs(layout, belief_options(problem, Semiring::sum, order.is_forest));
   beliefs.run(reporting_to(problem, monitor));
@@ -36,7 +41,7 @@ MarginalsResult marginals(const Problem& problem, const Monitor& monitor) {
 }
 
 LogZResult logz(const Problem& problem, const Monitor& monitor) {
-  const FactorGraph layout = factor_graph(problem.graph());
+  const FactorGraph layout = factor_graph(problem.compact_graph());
   const FactorOrder order = breadth_first(layout);
   BeliefPropagation beliefs(layout, belief_options(problem, Semiring::sum, order.is_forest));
   beliefs.run(reporting_to(problem, monitor));
@@ -55,7 +60,7 @@ LogZResult logz(const Problem& problem, const Monitor& monitor) {
 // Beliefs are decoded now and then on the way, because without convergence the last are not the best; what is
 // kept is the best of them all after a climb.
 BestStateResult map(const Problem& problem, const Monitor& monitor) {
-  const Graph& graph = problem.graph();
+  const Graph& graph = problem.compact_graph();
   const FactorGraph layout = factor_graph(graph);
   const FactorOrder order = breadth_first(layout);
   BeliefPropagation beliefs(layout, belief_options(problem, Semiring::maximum, order.is_forest));
@@ -111,14 +116,11 @@ BeliefOptions belief_options(const Problem& problem, Semiring semiring, bool is_
 
 OnIteration reporting_to(const Problem& problem, const Monitor& monitor) {
   const std::uint64_t planned = belief_options(problem, Semiring::sum, false).iterations;
-  const auto messages =
-      static_cast<double>(2 * problem.graph().pair_count() + problem.graph().tables.scopes.size());
-  return [&monitor, planned, messages](std::uint64_t iteration, double) {
+  return [&monitor, planned](std::uint64_t iteration, double) {
     Progress progress;
     progress.phase = "passing messages";
     progress.fraction = std::min(1.0, static_cast<double>(iteration) / static_cast<double>(planned));
     progress.sweeps = iteration;
-    progress.updates = messages * static_cast<double>(iteration);
     monitor.report(progress);
     return !monitor.should_stop();
   };
@@ -151,7 +153,19 @@ void fill_unknown_errors(MarginalsResult& result) {
   if (result.exact) result.diagnostics.mcse_max = 0;
 }
 
+std::string why_not_maximum(const Problem& problem) {
+  if (!has_large_noisy_or(problem.compact_graph())) return "";
+  return fmt::format("the best state of a noisy-OR factor of more than {} inputs has no fast message",
+                     largest_noisy_or);
+}
+
 void polish(const Problem& problem, BestStateResult& result) {
+  if (problem.graph().gates.size() > 0) {  // too large for the tables that a climb reads
+    result.log_score = log_score(problem.compact_graph(), result.assignment);
+    if (result.log_score == log_zero)
+      result.warnings.emplace_back("the decoded state breaks a hard constraint");
+    return;
+  }
   const IteratedModes modes(problem.graph());
   result.log_score = modes.climb(result.assignment).log_score;
   if (result.log_score != log_zero) return;
@@ -168,22 +182,24 @@ Method bp_method() {
   return {"bp",
           "belief propagation (sum-product): marginals and the Bethe log Z",
           "Pearl 1988; Yedidia, Freeman and Weiss 2005",
-          why_not,
+          bp_why_not,
           marginals,
           nullptr,
           logz,
-          nullptr};
+          nullptr,
+          true};
 }
 
 Method max_product_method() {
   return {"max-product",
           "max-product belief propagation, decoded and polished by icm",
           "Pearl 1988; Weiss and Freeman 2001",
-          why_not,
+          max_product_why_not,
           nullptr,
           map,
           nullptr,
-          nullptr};
+          nullptr,
+          true};
 }
 
 }  // namespace drover

@@ -21,6 +21,9 @@ void warn_of_cycles(bool is_forest, RunFacts& facts);
 /// Standard errors and diagnostics of samplers do not exist here.
 void fill_unknown_errors(MarginalsResult& result);
 
+/// Why messages of maxima cannot be had; empty when they can.
+std::string why_not_maximum(const Problem& problem);
+
 /// Climbs from result.assignment (iterated conditional modes); when even that breaks a hard constraint,
 /// takes a state that a search finds.
 void polish(const Problem& problem, BestStateResult& result);

@@ -41,13 +41,23 @@ bool Method::does(Task task) const {
 std::span<const Method> all_methods() {
   // clang-format off: one a line
   static const std::vector<Method> methods = {
-      exact_method(),         gibbs_method(),
-      blocked_gibbs_method(), tempering_method(),
-      ais_method(),           annealed_gibbs_method(),
-      icm_method(),           herded_gibbs_method(),
-      gwg_method(),           bp_method(),
-      max_product_method(),   primal_dual_method(),
-      swendsen_wang_method(), partial_swendsen_wang_method(),
+      exact_method(),
+      gibbs_method(),
+      blocked_gibbs_method(),
+      tempering_method(),
+      ais_method(),
+      annealed_gibbs_method(),
+      icm_method(),
+      herded_gibbs_method(),
+      gwg_method(),
+      bp_method(),
+      max_product_method(),
+      trw_method(),
+      mplp_method(),
+      lp_method(),
+      primal_dual_method(),
+      swendsen_wang_method(),
+      partial_swendsen_wang_method(),
   };
   // clang-format on
   return methods;
