@@ -55,6 +55,9 @@ class BeliefPropagation {
   /// Iterates until converged, stopped or at the limit. May be called again to go on.
   void run(const OnIteration& on_iteration = {});
 
+  /// For the next run().
+  void set_iteration_limit(std::uint64_t iterations) { options_.iterations = iterations; }
+
   bool converged() const { return change_ <= options_.tolerance; }
   double largest_change() const { return change_; }
   std::uint64_t iterations() const { return iterations_; }
