@@ -47,6 +47,7 @@ int run_info(const Invocation& invocation) {
     object.add("spin_pairs", graph.spin_pairs.size());
     object.add("potts_pairs", graph.potts_pairs.size());
     object.add("tables", graph.tables.size());
+    object.add("gates", graph.gates.size());
     object.add("treewidth_bound", plan.order.treewidth_bound);
     object.add("log2_max_clique", plan.order.log2_max_clique);
     object.add("exact_bytes", plan.predicted_bytes);
@@ -59,10 +60,11 @@ int run_info(const Invocation& invocation) {
   }
   TextTable facts({"", ""});
   facts.row({"variables", fmt::format("{} ({} free)", loaded.model.variable_count(), graph.size())});
-  facts.row({"factors", fmt::format("{} stated; as run: {}, {}, {}", loaded.model.factor_count(),
+  facts.row({"factors", fmt::format("{} stated; as run: {}, {}, {}, {}", loaded.model.factor_count(),
                                     counted(graph.spin_pairs.size(), "spin pair"),
                                     counted(graph.potts_pairs.size(), "Potts pair"),
-                                    counted(graph.tables.size(), "table"))});
+                                    counted(graph.tables.size(), "table"),
+                                    counted(graph.gates.size(), "gate"))});
   facts.row({"states", fmt::format("at most {} per variable{}", graph.max_cardinality(),
                                    graph.is_binary() ? " (binary)" : "")});
   facts.row({"structure", fmt::format("{}, {}, {}", graph.is_pairwise() ? "pairwise" : "higher order",

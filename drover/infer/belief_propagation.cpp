@@ -129,7 +129,7 @@ void BeliefPropagation::incoming(std::size_t factor, double* in) const {
 
 void BeliefPropagation::propose(std::size_t factor, double* in, double* out, FactorScratch& scratch) const {
   incoming(factor, in);
-  factor_messages(options_.semiring, graph_, factor, 1 / appearance(factor), in, out, scratch);
+  factor_messages(options_.semiring, graph_, factor, scale(factor), in, out, scratch);
   for (std::size_t e = graph_.edge_offsets[factor]; e < graph_.edge_offsets[factor + 1]; ++e) {
     const std::size_t states = graph_.message_offsets[e + 1] - graph_.message_offsets[e];
     if (!normalise(options_.semiring, {out, states})) fail_impossible(graph_.variable[e]);
@@ -309,8 +309,7 @@ double BeliefPropagation::log_z() const {
     const auto scope = graph_.scope(f);
     if (scope.empty()) continue;
     incoming(f, work.in.data());
-    factor_messages(Semiring::sum, graph_, f, 1 / appearance(f), work.in.data(), work.out.data(),
-                    work.factor);
+    factor_messages(Semiring::sum, graph_, f, scale(f), work.in.data(), work.out.data(), work.factor);
     values.clear();
     for (std::size_t k = 0; k < graph_.graph->cardinalities[scope[0]]; ++k)
       values.push_back(work.in[k] + work.out[k]);
@@ -351,7 +350,7 @@ std::vector<Value> BeliefPropagation::decode_in_order(const FactorOrder& order) 
         for (VariableId u : scope)
           for (std::size_t k = 0; k < graph.cardinalities[u]; ++k, ++at)
             if (known[u]) work.in[at] = k == best[u] ? 0.0 : log_zero;
-        factor_messages(Semiring::maximum, graph_, f, 1, work.in.data(), work.out.data(), work.factor);
+        factor_messages(Semiring::maximum, graph_, f, scale(f), work.in.data(), work.out.data(), work.factor);
         message =
             work.out.data() + (graph_.message_offsets[own] - graph_.message_offsets[graph_.edge_offsets[f]]);
         // Only with cycles can the values before leave none here; then this factor is not obeyed.

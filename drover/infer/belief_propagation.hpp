@@ -55,12 +55,17 @@ class BeliefPropagation {
   /// Iterates until converged, stopped or at the limit. May be called again to go on.
   void run(const OnIteration& on_iteration = {});
 
+  /// For the next run().
+  void set_iteration_limit(std::uint64_t iterations) { options_.iterations = iterations; }
+
   bool converged() const { return change_ <= options_.tolerance; }
   double largest_change() const { return change_; }
   std::uint64_t iterations() const { return iterations_; }
 
   /// Replaces the unaries (same layout as Graph::unary) and keeps the messages.
   void set_unary(std::span<const double> unary);
+  /// Multiplies the log of every factor; without it by 1 / rho.
+  void set_scales(std::span<const double> scales) { scales_.assign(scales.begin(), scales.end()); }
   /// Factor-to-variable messages, normalised, in the layout of FactorGraph::message_offsets.
   std::span<const double> messages() const { return messages_; }
   /// Starts from other messages; minus infinity is not allowed among them.
@@ -82,6 +87,9 @@ class BeliefPropagation {
 
  private:
   double appearance(std::size_t factor) const { return appearance_.empty() ? 1.0 : appearance_[factor]; }
+  double scale(std::size_t factor) const {
+    return scales_.empty() ? 1 / appearance(factor) : scales_[factor];
+  }
   void sum_messages();
   void sum_messages(VariableId v);
   void incoming(std::size_t factor, double* in) const;
@@ -98,6 +106,7 @@ class BeliefPropagation {
   const FactorGraph& graph_;
   BeliefOptions options_;
   std::vector<double> appearance_;
+  std::vector<double> scales_;
   std::vector<double> unary_;
   std::vector<double> messages_;
   std::vector<double> sums_;          // finite part of b, by unary offset

@@ -136,6 +136,49 @@ LaneGraph lane_graph(const SpinGraph& graph) {
   return result;
 }
 
+namespace {
+
+bool is_at_least_one(const Gates& gates, std::size_t gate) {
+  return gates.low[gate] == 1 && gates.high[gate] >= gates.scope(gate).size();
+}
+bool is_not_all(const Gates& gates, std::size_t gate) {
+  return gates.low[gate] == 0 && gates.high[gate] + 1 == gates.scope(gate).size();
+}
+
+}  // namespace
+
+std::string why_not_lanes(const Graph& graph) {
+  if (!graph.is_binary()) return "some variable has more than two states";
+  if (std::any_of(graph.unary.begin(), graph.unary.end(), [](double u) { return u == log_zero; }))
+    return "some unary has a hard zero";
+  if (graph.tables.size() > 0) return "some factor is a table";
+  for (std::size_t g = 0; g < graph.gates.size(); ++g) {
+    const GateKind kind = graph.gates.kinds[g];
+    if (kind == GateKind::noisy_or || kind == GateKind::noisy_or_on) return "some factor is a noisy-OR";
+    if (kind == GateKind::count && !is_at_least_one(graph.gates, g) && !is_not_all(graph.gates, g))
+      return "some factor is a count other than at least one or not all";
+  }
+  return "";
+}
+
+LaneGraph lane_graph(const Graph& graph) {
+  assert(why_not_lanes(graph).empty());
+  Graph pairs_only = graph;
+  pairs_only.gates = {};
+  LaneGraph result = lane_graph(spin_graph(pairs_only));
+  const Gates& gates = graph.gates;
+  for (std::size_t g = 0; g < gates.size(); ++g) {
+    const bool is_or = gates.kinds[g] == GateKind::or_gate ||
+                       (gates.kinds[g] == GateKind::count && is_at_least_one(gates, g));
+    const auto begin = static_cast<std::uint32_t>(result.edge_variable.size());
+    const auto scope = gates.scope(g);
+    result.edge_variable.insert(result.edge_variable.end(), scope.begin(), scope.end());
+    result.gates.push_back(
+        {begin, static_cast<std::uint32_t>(begin + scope.size()), gates.has_child(g), is_or ? 1.0f : -1.0f});
+  }
+  return result;
+}
+
 void LaneMaxProduct::solve(std::span<const float> extra, std::size_t problems, const BatchOptions& options,
                            std::span<std::uint8_t> states, BatchMessages* messages) const {
   const std::size_t n = size();

@@ -18,6 +18,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "drover/compile/spin_graph.hpp"
@@ -47,6 +48,12 @@ struct LaneGraph {
 };
 
 LaneGraph lane_graph(const SpinGraph& graph);
+
+/// Why a graph has no such form: it may have finite unaries of binary variables, spin pairs, OR and AND
+/// gates, and counts that are "at least one" or "not all". Empty when it has.
+std::string why_not_lanes(const Graph& graph);
+/// Requires why_not_lanes() to be empty. Several pairs of the same two variables become one.
+LaneGraph lane_graph(const Graph& graph);
 
 class LaneMaxProduct {
  public:

@@ -1,6 +1,7 @@
 // Every factor of a model as a table, one at a time: for formats that know nothing but tables. The order is
 // the model's: constant (not here), unaries, spin pairs, Potts pairs, dense layers (one table per weight that
-// is not zero), tables.
+// is not zero), tables. Gates are not among them: write_model() makes tables of them first, where a format has
+// no words for them.
 #pragma once
 
 #include <fmt/format.h>
@@ -58,7 +59,7 @@ void visit_factors(const Model& model, Visit visit) {
 }
 
 inline std::size_t count_factor_tables(const Model& model) {
-  std::size_t count = model.factor_count() - model.dense_layers.size();
+  std::size_t count = model.factor_count() - model.dense_layers.size() - model.gates.size();
   for (const DenseLayer& layer : model.dense_layers)
     for (double weight : layer.weights) count += weight != 0 ? 1 : 0;
   return count;

@@ -17,6 +17,8 @@ namespace drover {
 
 namespace {
 
+constexpr std::size_t largest_written_gate = 16;  // variables; 65536 entries
+
 std::optional<ModelFormat> format_of_extension(std::string_view path) {
   if (path.ends_with(".gz")) path.remove_suffix(3);
   if (path.ends_with(".uai")) return ModelFormat::uai;
@@ -72,7 +74,30 @@ Model read_model(const std::string& path) {
   return read_model(source, format ? *format : guess_format(source));
 }
 
+namespace {
+
+// The model with a table for every gate, for formats that know only tables.
+Model without_gates(const Model& model, const std::string& path) {
+  Model plain = model;
+  plain.gates = {};
+  for (std::size_t g = 0; g < model.gates.size(); ++g) {
+    const auto scope = model.gates.scope(g);
+    if (scope.size() > largest_written_gate)
+      throw Error(
+          ErrorKind::misfit,
+          fmt::format("cannot write {}: the {} factor over {} variables is too large for a table; .uai "
+                      "has a word for it",
+                      path, gate_name(model.gates.kinds[g]), scope.size()));
+    plain.tables.add(scope, model.gates.table(g));
+  }
+  return plain;
+}
+
+}  // namespace
+
 void write_model(const Model& model, const std::string& path, ModelFormat format) {
+  if (model.gates.size() > 0 && format != ModelFormat::uai)
+    return write_model(without_gates(model, path), path, format);
   AtomicFile file(path);
   switch (format) {
     case ModelFormat::uai:

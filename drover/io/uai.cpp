@@ -64,13 +64,15 @@ class UaiReader {
     std::vector<VariableId> scope;
     Tables& tables = model_.tables;
     for (std::uint64_t f = 0; f < factors; ++f) {
-      const std::uint64_t arity = source_.count("the number of variables of a factor", variables);
-      scope.clear();
-      for (std::uint64_t k = 0; k < arity; ++k) {
-        const std::uint64_t v = source_.count("a variable number");
-        if (v >= variables) source_.fail_expected(fmt::format("a variable from 0 to {}", variables - 1));
-        scope.push_back(static_cast<VariableId>(v));
+      if (!source_.next_token()) source_.fail_expected("the number of variables of a factor");
+      if (is_word(source_.token())) {
+        kinds_.push_back(Kind::gate);
+        read_gate();
+        continue;
       }
+      const std::uint64_t arity =
+          source_.token_as_count("the number of variables of a factor, or a gate", variables);
+      read_scope(arity, scope);
       kinds_.push_back(arity == 0 ? Kind::constant : arity == 1 ? Kind::unary : Kind::table);
       if (arity == 1) {
         model_.unaries.variables.push_back(scope[0]);
@@ -84,6 +86,69 @@ class UaiReader {
     }
   }
 
+  static bool is_word(std::string_view token) {
+    return (token[0] >= 'A' && token[0] <= 'Z') || (token[0] >= 'a' && token[0] <= 'z');
+  }
+
+  void read_scope(std::uint64_t arity, std::vector<VariableId>& scope) {
+    scope.clear();
+    for (std::uint64_t k = 0; k < arity; ++k) {
+      const std::uint64_t v = source_.count("a variable number");
+      if (v >= model_.variable_count())
+        source_.fail_expected(fmt::format("a variable from 0 to {}", model_.variable_count() - 1));
+      scope.push_back(static_cast<VariableId>(v));
+    }
+  }
+
+  // A gate stands whole in the place of a scope (docs/formats.md) and has no table.
+  void read_gate() {
+    const std::string word(source_.token());
+    const std::uint64_t variables = model_.variable_count();
+    std::uint64_t low = 0, high = variables;
+    const bool is_count = word == "AT-MOST" || word == "AT-LEAST" || word == "EXACTLY" || word == "BETWEEN";
+    if (word == "AT-LEAST" || word == "EXACTLY" || word == "BETWEEN")
+      low = source_.count("the smallest number of ones", variables);
+    if (word == "AT-MOST" || word == "BETWEEN") high = source_.count("the largest number of ones", variables);
+    if (word == "EXACTLY") high = low;
+    if (!is_count && word != "OR" && word != "AND" && word != "NOISY-OR" && word != "NOISY-OR-ON")
+      source_.fail_expected(
+          "the number of variables of a factor, or one of OR, AND, NOISY-OR, NOISY-OR-ON, AT-MOST, AT-LEAST, "
+          "EXACTLY, BETWEEN");
+    const bool has_child = !is_count && word != "NOISY-OR-ON";
+    const std::uint64_t arity = source_.count("the number of variables of a gate", variables);
+    if (arity < (has_child ? 2 : 1)) source_.fail_expected("more variables for a gate");
+    std::vector<VariableId> scope;
+    read_scope(arity, scope);
+    check_distinct(source_, scope);
+    for (VariableId v : scope)
+      if (model_.cardinalities[v] != 2)
+        source_.fail_expected(fmt::format("variables of 2 states for {} (variable {} has {})", word, v,
+                                          model_.cardinalities[v]));
+    if (is_count) {
+      if (low > std::min<std::uint64_t>(high, arity))
+        source_.fail_expected(fmt::format("a number of ones that {} variables can have", arity));
+      model_.gates.add_count(scope, static_cast<std::uint32_t>(low),
+                             static_cast<std::uint32_t>(std::min(high, arity)));
+      return;
+    }
+    const std::span<const VariableId> inputs(scope.data(), scope.size() - (has_child ? 1 : 0));
+    if (word == "OR") return model_.gates.add_or(inputs, scope.back());
+    if (word == "AND") return model_.gates.add_and(inputs, scope.back());
+    const double leak = probability();
+    std::vector<double> log_off;
+    for (std::size_t k = 0; k < inputs.size(); ++k) log_off.push_back(probability());
+    if (has_child)
+      model_.gates.add_noisy_or(inputs, scope.back(), log_off, leak);
+    else
+      model_.gates.add_noisy_or_on(inputs, log_off, leak);
+  }
+
+  double probability() {
+    const double value = source_.log_number("a probability");
+    if (value > 0) source_.fail_expected("a probability from 0 to 1");
+    return value;
+  }
+
   void read_tables() {
     // Scopes are longer than 8 bytes per entry in practice; if not, the arrays grow as they fill.
     const std::uint64_t believable = source_.consumed();
@@ -94,6 +159,7 @@ class UaiReader {
     tables.log_values.reserve(std::min<std::uint64_t>(table_entries_, believable));
     tables.table_of.reserve(tables.scope_offsets.size() - 1);
     for (std::size_t f = 0; f < kinds_.size(); ++f) {
+      if (kinds_[f] == Kind::gate) continue;
       if (kinds_[f] == Kind::constant) {
         read_count(f, 1);
         const double value = source_.log_number("a table entry");
@@ -151,6 +217,11 @@ class UaiReader {
     };
     for (VariableId v : model_.unaries.variables) mark(v);
     for (std::size_t f = 0; f < model_.tables.size(); ++f) mark(model_.tables.scope(f).back());
+    for (std::size_t g = 0; g < model_.gates.size(); ++g) {
+      if (!model_.gates.has_child(g))
+        source_.fail("expected a gate with a child in a BAYES model (a MARKOV model may hold any factors)");
+      mark(model_.gates.child(g));
+    }
     const auto missing = std::find(seen.begin(), seen.end(), false);
     if (missing != seen.end())
       source_.fail(
@@ -159,7 +230,7 @@ class UaiReader {
                       missing - seen.begin()));
   }
 
-  enum class Kind : std::uint8_t { constant, unary, table };
+  enum class Kind : std::uint8_t { constant, unary, table, gate };
 
   TextSource& source_;
   Model model_;
@@ -176,6 +247,30 @@ class UaiReader {
 Model read_uai(TextSource& source) {
   return UaiReader(source).run();
 }
+
+namespace {
+
+// A gate in the place of a scope; probabilities as everywhere, the shortest text with the same logarithm.
+std::string gate_line(const Gates& gates, std::size_t gate, LogText& log_text) {
+  const auto scope = gates.scope(gate);
+  const GateKind kind = gates.kinds[gate];
+  std::string line = gate_name(kind);
+  if (kind == GateKind::count) {
+    const std::uint32_t low = gates.low[gate], high = gates.high[gate];
+    line = low == high            ? fmt::format("EXACTLY {}", low)
+           : low == 0             ? fmt::format("AT-MOST {}", high)
+           : high >= scope.size() ? fmt::format("AT-LEAST {}", low)
+                                  : fmt::format("BETWEEN {} {}", low, high);
+  }
+  line += fmt::format(" {} {}", scope.size(), fmt::join(scope, " "));
+  if (kind == GateKind::noisy_or || kind == GateKind::noisy_or_on) {
+    line += fmt::format(" {}", log_text(gates.log_leak_off[gate]));
+    for (double value : gates.input_log_off(gate)) line += fmt::format(" {}", log_text(value));
+  }
+  return line + "\n";
+}
+
+}  // namespace
 
 void write_uai(const Model& model, AtomicFile& file) {
   std::string line;
@@ -194,7 +289,7 @@ void write_uai(const Model& model, AtomicFile& file) {
     integer(model.cardinalities[v], v + 1 < model.variable_count() ? ' ' : '\n');
     if (v % 4096 == 0) flush();
   }
-  integer(constants.size() + count_factor_tables(model), '\n');
+  integer(constants.size() + count_factor_tables(model) + model.gates.size(), '\n');
   for (std::size_t c = 0; c < constants.size(); ++c) line += "0\n";
   flush();
   visit_factors(model, [&](std::span<const VariableId> scope, auto&&) {
@@ -203,6 +298,10 @@ void write_uai(const Model& model, AtomicFile& file) {
     flush();
   });
   LogText log_text;
+  for (std::size_t g = 0; g < model.gates.size(); ++g) {
+    line += gate_line(model.gates, g, log_text);
+    flush();
+  }
   const auto entry = [&](double value, std::span<const VariableId> scope) {
     const std::string_view text = log_text(value);
     if (text.empty()) fail_out_of_range(model, file.name(), scope, value);

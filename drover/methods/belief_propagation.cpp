@@ -4,9 +4,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 
 #include "drover/core/error.hpp"
+#include "drover/infer/gate_messages.hpp"
 #include "drover/infer/iterated_modes.hpp"
+#include "drover/infer/spin_messages.hpp"
 #include "drover/methods/all.hpp"
 #include "drover/methods/chains.hpp"
 #include "drover/methods/message_passing.hpp"
@@ -15,17 +18,67 @@ namespace drover {
 
 namespace {
 
-std::string why_not(const Problem&, Task) {
+std::string bp_why_not(const Problem&, Task) {
   return "";
 }
 
+std::string max_product_why_not(const Problem& problem, Task) {
+  return why_not_maximum(problem);
+}
+
+// Floods a large spin graph in float first, as far as float goes; the messages then start those in double.
+// Returns the iterations this took, none when it does not apply.
+std::uint64_t flood_in_float(const Graph& graph, const BeliefOptions& options,
+                             const OnIteration& on_iteration, BeliefPropagation& beliefs) {
+  constexpr std::size_t fewest_pairs = 1000;
+  constexpr float near_enough = 1e-4f;
+  const SpinPairs& pairs = graph.spin_pairs;
+  if (options.schedule != MessageSchedule::flooding || !graph.is_spin() || pairs.size() < fewest_pairs)
+    return 0;
+  const SpinGraph spins = spin_graph(graph);
+  if (spins.neighbour.size() != 2 * pairs.size()) return 0;  // several pairs of the same two variables
+  SpinMessages fast(spins, options.semiring);
+  std::uint64_t sweeps = 0;
+  while (sweeps + 1 < options.iterations) {
+    const float change = fast.sweep(static_cast<float>(options.damping));
+    ++sweeps;
+    if (!on_iteration(sweeps, static_cast<double>(change)) || change < near_enough) break;
+  }
+  // By first, then second variable, as the fast messages are. J s s' is w x x' with w = 4 J but for fields,
+  // which move -2 J from each message to the unaries.
+  std::vector<std::uint32_t> order(pairs.size());
+  std::iota(order.begin(), order.end(), 0U);
+  std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
+    return std::pair(pairs.first[a], pairs.second[a]) < std::pair(pairs.first[b], pairs.second[b]);
+  });
+  const SpinMessages::PairMessages found = fast.messages();
+  std::vector<double> messages(4 * pairs.size(), 0.0);
+  for (std::size_t p = 0; p < order.size(); ++p) {
+    const std::uint32_t f = order[p];
+    messages[4 * f + 1] = static_cast<double>(found.backward[p]) - 2 * pairs.couplings[f];
+    messages[4 * f + 3] = static_cast<double>(found.forward[p]) - 2 * pairs.couplings[f];
+  }
+  beliefs.set_messages(messages);
+  return sweeps;
+}
+
+// Runs message passing and says how it went.
+void run(const Problem& problem, const BeliefOptions& options, bool is_forest,
+         const OnIteration& on_iteration, BeliefPropagation& beliefs, RunFacts& facts) {
+  const std::uint64_t in_float = flood_in_float(problem.compact_graph(), options, on_iteration, beliefs);
+  beliefs.set_iteration_limit(options.iterations - in_float);
+  beliefs.run(
+      [&](std::uint64_t iteration, double change) { return on_iteration(in_float + iteration, change); });
+  note_run(beliefs, in_float, is_forest, facts);
+}
+
 MarginalsResult marginals(const Problem& problem, const Monitor& monitor) {
-  const FactorGraph layout = factor_graph(problem.graph());
+  const FactorGraph layout = factor_graph(problem.compact_graph());
   const FactorOrder order = breadth_first(layout);
-  BeliefPropagation beliefs(layout, belief_options(problem, Semiring::sum, order.is_forest));
-  beliefs.run(reporting_to(problem, monitor));
+  const BeliefOptions options = belief_options(problem, Semiring::sum, order.is_forest);
+  BeliefPropagation beliefs(layout, options);
   MarginalsResult result;
-  note_run(beliefs, order.is_forest, result);
+  run(problem, options, order.is_forest, reporting_to(problem, monitor), beliefs, result);
   warn_of_cycles(order.is_forest, result);
   result.marginals = beliefs.marginals();
   result.converged = beliefs.converged();
@@ -36,12 +89,12 @@ MarginalsResult marginals(const Problem& problem, const Monitor& monitor) {
 }
 
 LogZResult logz(const Problem& problem, const Monitor& monitor) {
-  const FactorGraph layout = factor_graph(problem.graph());
+  const FactorGraph layout = factor_graph(problem.compact_graph());
   const FactorOrder order = breadth_first(layout);
-  BeliefPropagation beliefs(layout, belief_options(problem, Semiring::sum, order.is_forest));
-  beliefs.run(reporting_to(problem, monitor));
+  const BeliefOptions options = belief_options(problem, Semiring::sum, order.is_forest);
+  BeliefPropagation beliefs(layout, options);
   LogZResult result;
-  note_run(beliefs, order.is_forest, result);
+  run(problem, options, order.is_forest, reporting_to(problem, monitor), beliefs, result);
   warn_of_cycles(order.is_forest, result);
   result.log_z = beliefs.log_z();
   result.exact = order.is_forest && beliefs.converged();
@@ -55,10 +108,11 @@ LogZResult logz(const Problem& problem, const Monitor& monitor) {
 // Beliefs are decoded now and then on the way, because without convergence the last are not the best; what is
 // kept is the best of them all after a climb.
 BestStateResult map(const Problem& problem, const Monitor& monitor) {
-  const Graph& graph = problem.graph();
+  const Graph& graph = problem.compact_graph();
   const FactorGraph layout = factor_graph(graph);
   const FactorOrder order = breadth_first(layout);
-  BeliefPropagation beliefs(layout, belief_options(problem, Semiring::maximum, order.is_forest));
+  const BeliefOptions options = belief_options(problem, Semiring::maximum, order.is_forest);
+  BeliefPropagation beliefs(layout, options);
   BestStateResult result;
   result.log_score = log_zero;
   const auto consider = [&](std::vector<Value> state) {
@@ -68,14 +122,14 @@ BestStateResult map(const Problem& problem, const Monitor& monitor) {
     result.log_score = score;
   };
   const OnIteration reporting = reporting_to(problem, monitor);
-  beliefs.run([&](std::uint64_t iteration, double change) {
-    if (iteration % 16 == 0) consider(beliefs.decode());
+  const OnIteration considering = [&](std::uint64_t iteration, double change) {
+    if (beliefs.iterations() > 0 && iteration % 16 == 0) consider(beliefs.decode());
     return reporting(iteration, change);
-  });
+  };
+  run(problem, options, order.is_forest, considering, beliefs, result);
   consider(beliefs.decode());
   consider(beliefs.decode_in_order(order));
   polish(problem, result);
-  note_run(beliefs, order.is_forest, result);
   result.optimal = order.is_forest && beliefs.converged();
   if (!result.optimal)
     result.warnings.emplace_back(
@@ -111,23 +165,22 @@ BeliefOptions belief_options(const Problem& problem, Semiring semiring, bool is_
 
 OnIteration reporting_to(const Problem& problem, const Monitor& monitor) {
   const std::uint64_t planned = belief_options(problem, Semiring::sum, false).iterations;
-  const auto messages =
-      static_cast<double>(2 * problem.graph().pair_count() + problem.graph().tables.scopes.size());
-  return [&monitor, planned, messages](std::uint64_t iteration, double) {
+  return [&monitor, planned](std::uint64_t iteration, double) {
     Progress progress;
     progress.phase = "passing messages";
     progress.fraction = std::min(1.0, static_cast<double>(iteration) / static_cast<double>(planned));
     progress.sweeps = iteration;
-    progress.updates = messages * static_cast<double>(iteration);
     monitor.report(progress);
     return !monitor.should_stop();
   };
 }
 
-void note_run(const BeliefPropagation& beliefs, bool is_forest, RunFacts& facts) {
-  facts.sweeps = beliefs.iterations();
-  facts.updates = static_cast<double>(beliefs.messages().size()) * static_cast<double>(beliefs.iterations());
-  facts.details["iterations"] = beliefs.iterations();
+void note_run(const BeliefPropagation& beliefs, std::uint64_t iterations_before, bool is_forest,
+              RunFacts& facts) {
+  const std::uint64_t iterations = iterations_before + beliefs.iterations();
+  facts.sweeps = iterations;
+  facts.updates = static_cast<double>(beliefs.messages().size()) * static_cast<double>(iterations);
+  facts.details["iterations"] = iterations;
   facts.details["converged"] = beliefs.converged();
   facts.details["largest_change"] = beliefs.largest_change();
   facts.details["forest"] = is_forest;
@@ -135,7 +188,7 @@ void note_run(const BeliefPropagation& beliefs, bool is_forest, RunFacts& facts)
     facts.warnings.push_back(fmt::format(
         "messages have not converged after {} iterations (largest change {:.2g}): more --iterations, more "
         "--damping or --schedule residual may help",
-        beliefs.iterations(), beliefs.largest_change()));
+        iterations, beliefs.largest_change()));
 }
 
 void warn_of_cycles(bool is_forest, RunFacts& facts) {
@@ -151,7 +204,19 @@ void fill_unknown_errors(MarginalsResult& result) {
   if (result.exact) result.diagnostics.mcse_max = 0;
 }
 
+std::string why_not_maximum(const Problem& problem) {
+  if (!has_large_noisy_or(problem.compact_graph())) return "";
+  return fmt::format("the best state of a noisy-OR factor of more than {} inputs has no fast message",
+                     largest_noisy_or);
+}
+
 void polish(const Problem& problem, BestStateResult& result) {
+  if (problem.graph().gates.size() > 0) {  // too large for the tables that a climb reads
+    result.log_score = log_score(problem.compact_graph(), result.assignment);
+    if (result.log_score == log_zero)
+      result.warnings.emplace_back("the decoded state breaks a hard constraint");
+    return;
+  }
   const IteratedModes modes(problem.graph());
   result.log_score = modes.climb(result.assignment).log_score;
   if (result.log_score != log_zero) return;
@@ -168,24 +233,28 @@ Method bp_method() {
   return {"bp",
           "belief propagation (sum-product): marginals and the Bethe log Z",
           "Pearl 1988; Yedidia, Freeman and Weiss 2005",
-          why_not,
+          bp_why_not,
           marginals,
           nullptr,
           logz,
           nullptr,
-          "schedule iterations damping"};
+          "schedule iterations damping",
+          1e300,
+          true};
 }
 
 Method max_product_method() {
   return {"max-product",
           "max-product belief propagation, decoded and polished by icm",
           "Pearl 1988; Weiss and Freeman 2001",
-          why_not,
+          max_product_why_not,
           nullptr,
           map,
           nullptr,
           nullptr,
-          "schedule iterations damping"};
+          "schedule iterations damping",
+          1e300,
+          true};
 }
 
 }  // namespace drover

@@ -13,13 +13,17 @@ BeliefOptions belief_options(const Problem& problem, Semiring semiring, bool is_
 /// Reports progress and asks whether to stop; the monitor must outlive it.
 OnIteration reporting_to(const Problem& problem, const Monitor& monitor);
 
-/// Iterations, convergence, and the warnings that belong to them.
-void note_run(const BeliefPropagation& beliefs, bool is_forest, RunFacts& facts);
+/// Iterations (with those done before elsewhere), convergence, and the warning that belongs to it.
+void note_run(const BeliefPropagation& beliefs, std::uint64_t iterations_before, bool is_forest,
+              RunFacts& facts);
 
 void warn_of_cycles(bool is_forest, RunFacts& facts);
 
 /// Standard errors and diagnostics of samplers do not exist here.
 void fill_unknown_errors(MarginalsResult& result);
+
+/// Why messages of maxima cannot be had; empty when they can.
+std::string why_not_maximum(const Problem& problem);
 
 /// Climbs from result.assignment (iterated conditional modes); when even that breaks a hard constraint,
 /// takes a state that a search finds.

@@ -10,6 +10,7 @@
 #include "drover/infer/enumerate.hpp"
 #include "drover/infer/lane_max_product.hpp"
 #include "drover/model/builders.hpp"
+#include "drover/model/convolution.hpp"
 
 namespace drover {
 namespace {
@@ -157,6 +158,60 @@ TEST(LaneMaxProduct, ConvergesToTheSameStates) {
     const std::vector<Value> decoded = beliefs.decode();
     for (std::size_t i = 0; i < problems.n; ++i) EXPECT_EQ(states[p * problems.n + i], decoded[i]);
   }
+}
+
+// The convolution model of the paper: pixels on leave "at least one", pixels off leave "not both".
+Graph deconvolution_problem(std::uint64_t seed) {
+  ConvolutionShape shape{.features = 2,
+                         .feature_height = 2,
+                         .feature_width = 2,
+                         .location_height = 2,
+                         .location_width = 2,
+                         .feature_prior = 0.5,
+                         .location_prior = 0.3};
+  const Model model = binary_convolution(shape);
+  RandomSequence random(seed, Stream::generate);
+  Evidence evidence;
+  for (VariableId pixel = shape.first_pixel(); pixel < shape.first_helper(); ++pixel)
+    if (random.below(3) > 0) evidence.add(pixel, static_cast<Value>(random.below(2)));
+  return compile(model, evidence);
+}
+
+// The same flooding on the factor graph, where gates have their exact messages; states agree off ties.
+TEST(LaneMaxProduct, GatesEqualTheFactorGraph) {
+  std::size_t clear = 0, gates_with_child = 0;
+  for (std::uint64_t seed = 0; seed < 40; ++seed) {
+    const Graph base = deconvolution_problem(seed);
+    ASSERT_EQ(why_not_lanes(base), "");
+    const LaneMaxProduct solver(lane_graph(base));
+    RandomSequence random(seed, Stream::start);
+    const std::size_t n = base.size(), count = 5;
+    std::vector<float> extra(n * count);
+    for (float& value : extra) value = static_cast<float>(random.normal());
+    const BatchOptions options{15, 0.5f};
+    std::vector<std::uint8_t> states(extra.size());
+    solver.solve(extra, count, options, states);
+    for (std::size_t g = 0; g < base.gates.size(); ++g) gates_with_child += base.gates.has_child(g);
+    for (std::size_t p = 0; p < count; ++p) {
+      Graph graph = base;
+      for (VariableId v = 0; v < n; ++v)
+        graph.unary[graph.unary_offsets[v] + 1] += static_cast<double>(extra[p * n + v]);
+      const FactorGraph layout = factor_graph(graph);
+      BeliefPropagation beliefs(
+          layout,
+          {.semiring = Semiring::maximum, .iterations = options.iterations, .damping = 0.5, .tolerance = -1});
+      beliefs.run();
+      const std::vector<double> logs = beliefs.log_beliefs();
+      for (VariableId v = 0; v < n; ++v) {
+        const double odds = logs[2 * v + 1] - logs[2 * v];
+        if (std::abs(odds) < 1e-3) continue;
+        ++clear;
+        EXPECT_EQ(states[p * n + v] != 0, odds > 0) << "seed " << seed << " variable " << v;
+      }
+    }
+  }
+  EXPECT_GT(clear, 1000U);
+  EXPECT_GT(gates_with_child, 100U);
 }
 
 // Two calls of ten iterations are one of twenty when the second starts from the messages of the first.

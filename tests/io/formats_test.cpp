@@ -90,6 +90,85 @@ TEST(Uai, Refuses) {
                {"found the end"});
 }
 
+TEST(Uai, ReadsGates) {
+  const Model model = model_from(
+      "MARKOV 4 2 2 2 2 5\n1 0\nOR 3 0 1 2\nNOISY-OR 3 0 1 3 0.9 0.5 0\nBETWEEN 1 2 4 3 2 1 0\n2 0 3\n"
+      "2 0.25 0.75\n4 1 2 3 4\n",
+      ModelFormat::uai);
+  EXPECT_EQ(model.factor_count(), 5U);
+  ASSERT_EQ(model.gates.size(), 3U);
+  EXPECT_EQ(model.gates.kinds[0], GateKind::or_gate);
+  EXPECT_EQ(model.gates.child(0), 2U);
+  EXPECT_EQ(model.gates.log_leak_off[1], std::log(0.9));
+  EXPECT_EQ(model.gates.input_log_off(1)[0], std::log(0.5));
+  EXPECT_EQ(model.gates.input_log_off(1)[1], log_zero);
+  EXPECT_EQ(model.gates.low[2], 1U);
+  EXPECT_EQ(model.gates.high[2], 2U);
+  EXPECT_EQ(model.tables.size(), 1U);
+}
+
+TEST(Uai, RefusesBadGates) {
+  const auto refuse = [](const std::string& gate, const std::string& words) {
+    expect_error([&] { model_from("MARKOV 3 2 2 3 1\n" + gate + "\n", ModelFormat::uai); },
+                 ErrorKind::bad_data, {"text:2:", words});
+  };
+  refuse("XOR 2 0 1", "OR, AND");
+  refuse("OR 1 0", "more variables");
+  refuse("OR 2 0 7", "a variable from 0 to 2");
+  refuse("AND 2 0 2", "2 states");
+  refuse("OR 2 0 0", "0");
+  refuse("EXACTLY 3 2 0 1", "ones");
+  refuse("NOISY-OR 2 0 1 0.5 1.5", "probability");
+  refuse("NOISY-OR 2 0 1 0.5 -1", "");
+  refuse("AT-MOST", "ones");
+}
+
+TEST(Uai, GatesComeBackAndOtherFormatsGetTables) {
+  TemporaryFolder folder;
+  Model model;
+  model.cardinalities.assign(5, 2);
+  const VariableId three[3] = {4, 1, 0}, four[4] = {0, 1, 2, 3};
+  const double off[3] = {std::log(0.1), log_zero, 0};
+  const double unary[2] = {0, std::log(0.3)};
+  model.unaries.add(0, unary);
+  model.gates.add_or(three, 2);
+  model.gates.add_and(three, 3);
+  model.gates.add_noisy_or(three, 2, off, std::log(0.7));
+  model.gates.add_noisy_or_on(three, off, std::log(0.3));
+  model.gates.add_count(four, 0, 2);
+  model.gates.add_count(four, 1, 4);
+  model.gates.add_count(four, 2, 2);
+  model.gates.add_count(four, 1, 2);
+  write_model(model, folder.file("a.uai"));
+  const Model back = read_model(folder.file("a.uai"));
+  EXPECT_EQ(back.gates.kinds, model.gates.kinds);
+  EXPECT_EQ(back.gates.scopes, model.gates.scopes);
+  EXPECT_EQ(back.gates.scope_offsets, model.gates.scope_offsets);
+  EXPECT_EQ(back.gates.log_off, model.gates.log_off);
+  EXPECT_EQ(back.gates.log_leak_off, model.gates.log_leak_off);
+  EXPECT_EQ(back.gates.low, model.gates.low);
+  EXPECT_EQ(back.gates.high, model.gates.high);
+  write_model(model, folder.file("a.fg"));
+  const Model plain = read_model(folder.file("a.fg"));
+  EXPECT_EQ(plain.gates.size(), 0U);
+  std::vector<Value> x(5);
+  for (std::size_t s = 0; s < 32; ++s) {
+    for (std::size_t v = 0; v < 5; ++v) x[v] = static_cast<Value>(s >> v & 1);
+    const double expected = log_score(model, x), ours = log_score(plain, x);
+    if (expected == log_zero) {
+      EXPECT_EQ(ours, log_zero);
+    } else {
+      EXPECT_NEAR(ours, expected, 1e-9);
+    }
+  }
+  Model large;
+  large.cardinalities.assign(40, 2);
+  std::vector<VariableId> inputs;
+  for (VariableId v = 0; v < 39; ++v) inputs.push_back(v);
+  large.gates.add_or(inputs, 39);
+  expect_error([&] { write_model(large, folder.file("b.fg")); }, ErrorKind::misfit, {"OR", "40"});
+}
+
 TEST(Fg, ReadsFirstVariableFastest) {
   const Model model = model_from(
       "# a comment\n3\n\n2\n4 1\n3 2\n5\n0 1\n1 2\n2 3\n# in between\n3 4\n5 6\n\n1\n1\n2\n2\n0 0.5\n1 "

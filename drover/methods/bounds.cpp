@@ -1,0 +1,150 @@
+// The registry's entries for the methods that bound: tree-reweighted belief propagation (log Z), MPLP and the
+// linear-programming relaxation (the best score).
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "drover/infer/lp_relaxation.hpp"
+#include "drover/infer/mplp.hpp"
+#include "drover/infer/tree_reweighted.hpp"
+#include "drover/methods/all.hpp"
+#include "drover/methods/message_passing.hpp"
+
+namespace drover {
+
+namespace {
+
+// CLP's simplex on more columns than this takes hours.
+constexpr double most_lp_columns = 3e6;
+
+std::string why_not_messages(const Problem& problem, Task) {
+  return why_not_maximum(problem);
+}
+
+TreeReweighted run_trw(const Problem& problem, const Monitor& monitor, RunFacts& facts) {
+  const Graph& graph = problem.compact_graph();
+  const bool is_forest = breadth_first(factor_graph(graph)).is_forest;
+  TreeReweighted run =
+      tree_reweighted(graph, belief_options(problem, Semiring::sum, is_forest),
+                      static_cast<std::uint64_t>(problem.settings().seed), reporting_to(problem, monitor));
+  facts.sweeps = run.iterations;
+  facts.details["iterations"] = run.iterations;
+  facts.details["converged"] = run.converged;
+  facts.details["largest_change"] = run.largest_change;
+  facts.details["forests"] = run.forests;
+  if (!run.converged)
+    facts.warnings.push_back(
+        fmt::format("messages have not converged after {} iterations; the bound holds, but more --iterations "
+                    "would lower it",
+                    run.iterations));
+  return run;
+}
+
+MarginalsResult trw_marginals(const Problem& problem, const Monitor& monitor) {
+  MarginalsResult result;
+  TreeReweighted run = run_trw(problem, monitor, result);
+  result.marginals = std::move(run.marginals);
+  result.converged = run.converged;
+  result.exact = run.converged && run.forests == 1;
+  result.details["log_z_upper"] = run.upper;
+  warn_of_cycles(run.forests == 1, result);
+  fill_unknown_errors(result);
+  return result;
+}
+
+LogZResult trw_logz(const Problem& problem, const Monitor& monitor) {
+  LogZResult result;
+  const TreeReweighted run = run_trw(problem, monitor, result);
+  result.log_z = result.upper = run.upper;
+  if (run.forests == 1) {
+    result.exact = true;
+    result.lower = result.log_z;
+    result.mcse = 0;
+  } else {
+    result.warnings.emplace_back("this is an upper bound of log Z, not an estimate in the middle");
+  }
+  return result;
+}
+
+BestStateResult mplp_map(const Problem& problem, const Monitor& monitor) {
+  MplpOptions options;
+  if (problem.settings().iterations > 0)
+    options.iterations = static_cast<std::uint64_t>(problem.settings().iterations);
+  MplpResult run = mplp(problem.compact_graph(), options, reporting_to(problem, monitor));
+  BestStateResult result;
+  result.assignment = std::move(run.state);
+  result.log_score = run.log_score;
+  if (!run.optimal) polish(problem, result);
+  result.optimal = bound_meets(run.upper, result.log_score);
+  result.sweeps = run.iterations;
+  result.details["upper"] = run.upper;
+  result.details["gap"] = run.upper - result.log_score;
+  result.details["iterations"] = run.iterations;
+  result.details["converged"] = run.converged || run.optimal;
+  return result;
+}
+
+std::string lp_why_not(const Problem& problem, Task) {
+  const double columns = lp_columns(problem.graph());
+  if (columns <= most_lp_columns) return "";
+  return fmt::format("its linear program would have {:.2g} columns, more than {:.0e}", columns,
+                     most_lp_columns);
+}
+
+BestStateResult lp_map(const Problem& problem, const Monitor&) {
+  LpResult run = solve_lp_relaxation(problem.graph(), problem.settings().time);
+  BestStateResult result;
+  result.assignment = std::move(run.state);
+  result.log_score = run.log_score;
+  if (!run.integral) polish(problem, result);
+  result.optimal = run.solved && (run.integral || bound_meets(run.upper, result.log_score));
+  if (run.solved) {
+    result.details["upper"] = run.upper;
+    result.details["gap"] = run.upper - result.log_score;
+  } else {
+    result.warnings.emplace_back("the linear program was not solved in time: there is no bound");
+  }
+  result.details["integral"] = run.integral;
+  result.details["columns"] = run.columns;
+  result.details["rows"] = run.rows;
+  return result;
+}
+
+}  // namespace
+
+Method trw_method() {
+  return {"trw",
+          "tree-reweighted belief propagation: an upper bound of log Z, and marginals",
+          "Wainwright, Jaakkola and Willsky 2005",
+          why_not_messages,
+          trw_marginals,
+          nullptr,
+          trw_logz,
+          nullptr,
+          true};
+}
+
+Method mplp_method() {
+  return {"mplp",
+          "dual coordinate descent: a state and an upper bound of the best score",
+          "Globerson and Jaakkola 2007",
+          why_not_messages,
+          nullptr,
+          mplp_map,
+          nullptr,
+          nullptr,
+          true};
+}
+
+Method lp_method() {
+  return {"lp",
+          "linear-programming relaxation (COIN-OR CLP): a state and an upper bound of the best score",
+          "Wainwright and Jordan 2008",
+          lp_why_not,
+          nullptr,
+          lp_map,
+          nullptr,
+          nullptr};
+}
+
+}  // namespace drover
