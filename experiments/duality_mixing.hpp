@@ -44,8 +44,8 @@ inline double mean_psrf(const std::vector<std::uint32_t>& ones, std::size_t vari
   return counted == 0 ? 1 : total / static_cast<double>(counted);
 }
 
-/// For binary variables. Looks at T = 2^(k/8) from 16 on and stops when the PSRF has stayed below the
-/// threshold for a factor of four.
+/// For binary variables. Looks at T = 2^(k/8) from 16 on (the window of the first is T = 8 .. 16) and stops
+/// when the PSRF has stayed below the threshold for a factor of four.
 template <Kernel K>
 MixingTime mixing_time(const K& kernel, std::uint64_t seed, std::uint64_t most, const Monitor& monitor) {
   const std::size_t n = kernel.size();
@@ -57,7 +57,7 @@ MixingTime mixing_time(const K& kernel, std::uint64_t seed, std::uint64_t most, 
   std::vector<Value> x(n);
   std::uint64_t sweep = 0;
   double below_since = -1;
-  for (int k = 32;; ++k) {
+  for (int k = 24;; ++k) {
     const auto until = static_cast<std::uint64_t>(std::lround(std::exp2(k / 8.0)));
     if (until > most || monitor.should_stop()) break;
     for (; sweep < until; ++sweep) {

@@ -36,8 +36,8 @@ Graph random_factors(std::uint32_t variables, std::uint32_t factors, std::uint64
 
 Outcome duality_random(const Options& options) {
   Outcome outcome;
-  const std::uint32_t variables = options.quick ? 200 : 1000;
-  const std::uint64_t most = options.quick ? 20'000 : 50'000;
+  const std::uint32_t variables = options.quick ? 100 : 1000;
+  const std::uint64_t most = options.quick ? 4'000 : 50'000;
   const std::uint32_t repetitions = options.quick ? 1 : 3;
   const std::vector<std::uint32_t> factors =
       options.quick ? std::vector<std::uint32_t>{1, 2} : std::vector<std::uint32_t>{2, 4, 8, 16, 32, 64};
