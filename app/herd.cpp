@@ -255,7 +255,7 @@ std::vector<HerdMoment> worst_moments(const HerdInput& input, const Herding& her
   const double steps = static_cast<double>(std::max<std::uint64_t>(herding.samples(), 1));
   std::vector<std::size_t> order(changes.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  const std::size_t shown = std::min<std::size_t>(20, order.size());
+  const std::size_t shown = std::min<std::size_t>(10, order.size());
   std::partial_sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(shown), order.end(),
                     [&](std::size_t a, std::size_t b) {
                       return std::abs(changes[a]) != std::abs(changes[b])

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "drover/report/report.hpp"
@@ -14,8 +15,14 @@ namespace {
 
 using nlohmann::ordered_json;
 
-ordered_json value_axis(const char* name, bool logarithmic) {
-  return {{"type", logarithmic ? "log" : "value"}, {"name", name}, {"scale", true}};
+/// The frame that all figures share; the caller adds the x axis and the series.
+ordered_json figure_option(const char* y_label, bool log_y, bool legend) {
+  ordered_json option = {
+      {"grid", {{"left", 8}, {"right", 24}, {"top", 56}, {"bottom", 28}, {"containLabel", true}}},
+      {"tooltip", {{"trigger", "axis"}}},
+      {"yAxis", {{"type", log_y ? "log" : "value"}, {"name", y_label}, {"scale", true}}}};
+  if (legend) option["legend"] = {{"top", 0}};
+  return option;
 }
 
 /// Bars over the numbers of ones that occur at all.
@@ -34,29 +41,29 @@ ReportFigure count_figure(const HerdPage& page) {
   };
   if (!data.empty()) add("data", data);
   add("pseudo-samples", herded);
+  ordered_json option = figure_option("P(k)", false, true);
+  option["yAxis"]["scale"] = false;  // bars begin at zero
+  option["xAxis"] = {{"type", "category"},
+                     {"name", "k"},
+                     {"nameLocation", "middle"},
+                     {"nameGap", 28},
+                     {"data", std::move(numbers)}};
+  option["series"] = std::move(series);
   return {"P(k): how many ones at a time",
           data.empty()
               ? "Not among the moments: what they say together about the number of ones."
               : "Not among the moments: what they say together about the number of ones, beside the data.",
-          ordered_json({{"legend", ordered_json::object()},
-                        {"tooltip", {{"trigger", "axis"}}},
-                        {"xAxis", {{"type", "category"}, {"name", "k"}, {"data", std::move(numbers)}}},
-                        {"yAxis", value_axis("P(k)", false)},
-                        {"series", std::move(series)}})
-              .dump()};
+          option.dump()};
 }
 
 ReportFigure line_figure(std::string title, std::string caption, const char* y_label, bool log_y,
                          std::vector<std::pair<std::string, ordered_json>> lines) {
-  const bool several = lines.size() > 1;
   ordered_json series = ordered_json::array();
   for (auto& [name, points] : lines)
     series.push_back({{"name", name}, {"type", "line"}, {"symbolSize", 5}, {"data", std::move(points)}});
-  ordered_json option = {{"tooltip", {{"trigger", "axis"}}},
-                         {"xAxis", value_axis("samples", true)},
-                         {"yAxis", value_axis(y_label, log_y)},
-                         {"series", std::move(series)}};
-  if (several) option["legend"] = ordered_json::object();
+  ordered_json option = figure_option(y_label, log_y, lines.size() > 1);
+  option["xAxis"] = {{"type", "log"}, {"name", "samples"}, {"nameLocation", "middle"}, {"nameGap", 28}};
+  option["series"] = std::move(series);
   return {std::move(title), std::move(caption), option.dump()};
 }
 
@@ -65,7 +72,7 @@ ReportFigure line_figure(std::string title, std::string caption, const char* y_l
 std::string herd_page(const HerdPage& page) {
   const HerdSummary& summary = page.summary;
   ReportData report;
-  report.title = "Herding of " + page.data;
+  report.title = "Herding of " + std::filesystem::path(page.data).filename().string();
   report.facts = {{"data", page.data},
                   {"variables", std::to_string(page.variables)},
                   {"features", std::to_string(page.features)},
@@ -83,7 +90,8 @@ std::string herd_page(const HerdPage& page) {
       grows ? "The weights grow with every sample, so the pseudo-samples do not reach the moments."
             : fmt::format(
                   "The pseudo-samples have the moments that were asked for, up to {:.2g}; the weights "
-                  "stay bounded, so the error falls as 1/T.",
+                  "stay bounded, so the error falls as 1/T. Only the moments are promised: P(k) is what "
+                  "they suggest.",
                   summary.moment_error_max);
   if (!page.classified.empty()) report.verdict_text += " Classification: " + page.classified + ".";
   report.warnings = page.warnings;
