@@ -2,15 +2,19 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <memory>
+#include <numeric>
 #include <optional>
 
 #include "app/commands.hpp"
+#include "app/herd_page.hpp"
 #include "app/output.hpp"
 #include "app/progress.hpp"
 #include "drover/core/error.hpp"
 #include "drover/core/plural.hpp"
+#include "drover/core/random.hpp"
 #include "drover/herd/consistency.hpp"
 #include "drover/herd/herding.hpp"
 #include "drover/io/atomic_file.hpp"
@@ -19,6 +23,7 @@
 #include "drover/io/evidence.hpp"
 #include "drover/io/moments.hpp"
 #include "drover/io/text_source.hpp"
+#include "drover/learn/online_logistic.hpp"
 
 namespace drover::app {
 
@@ -27,12 +32,32 @@ namespace {
 constexpr std::uint64_t default_samples = 100000;
 constexpr double most_features = 2e7;
 
+/// A column that is learned from the others while pseudo-samples pass by; test rows were kept apart.
+struct Classification {
+  VariableId column;
+  LabelledRows test;
+  double majority_error;  ///< of always naming the class that is most frequent in the data that is herded
+  OnlineLogistic learner;
+  std::vector<Value> inputs;  ///< room for one row
+
+  void learn(std::span<const Value> x) {
+    copy_inputs(x, inputs);
+    learner.learn(inputs, x[column]);
+  }
+  /// All but the column.
+  void copy_inputs(std::span<const Value> x, std::span<Value> out) const {
+    std::copy_n(x.begin(), column, out.begin());
+    std::copy(x.begin() + column + 1, x.end(), out.begin() + column);
+  }
+};
+
 /// What is to be herded: moments, and the names of variables and states (a model without factors).
 struct HerdInput {
   Moments moments;
   Model names;
   std::size_t rows = 0;                    ///< of the data; 0 for a moments file
   std::vector<double> count_distribution;  ///< of the ones in the data; empty unless all is binary
+  std::optional<Classification> classification{};
 };
 
 std::vector<std::string> split(const std::string& text, char separator) {
@@ -70,7 +95,7 @@ FeatureSet parse_features(const Model& names, const std::string& text) {
 }
 
 HerdInput load_moments(const Invocation& invocation) {
-  for (const char* option : {"order", "features", "binarise", "columns", "header"})
+  for (const char* option : {"order", "features", "binarise", "columns", "header", "classify"})
     if (invocation.was_given(option))
       throw Error(
           ErrorKind::usage,
@@ -83,15 +108,69 @@ HerdInput load_moments(const Invocation& invocation) {
   return input;
 }
 
+/// Moves the test rows from the table to the classification.
+Classification keep_test_rows(DataTable& table, const Model& names, const Settings& settings) {
+  const std::vector<VariableId> chosen = parse_query(names, settings.classify);
+  if (chosen.size() != 1 || table.variables() < 2)
+    throw Error(ErrorKind::usage,
+                fmt::format("--classify {}: expected one column, and others to learn it from",
+                            printable(settings.classify)));
+  const VariableId column = chosen.front();
+  const std::size_t n = table.variables();
+  const std::size_t count =
+      settings.test_rows > 0 ? static_cast<std::size_t>(settings.test_rows) : (table.rows + 4) / 5;
+  if (count >= table.rows)
+    throw Error(ErrorKind::usage,
+                fmt::format("--test-rows {}: the data has {} rows, and some must be left to "
+                            "herd",
+                            count, table.rows));
+  std::vector<std::uint32_t> order(table.rows);
+  std::iota(order.begin(), order.end(), 0U);
+  RandomSequence random(static_cast<std::uint64_t>(settings.seed), Stream::resample);
+  for (std::size_t i = 0; i < count; ++i)
+    std::swap(order[i], order[i + random.below(static_cast<std::uint32_t>(table.rows - i))]);
+  std::sort(order.begin() + static_cast<std::ptrdiff_t>(count), order.end());
+
+  std::vector<std::uint32_t> cardinalities = table.cardinalities;
+  cardinalities.erase(cardinalities.begin() + column);
+  const std::uint32_t classes = table.cardinalities[column];
+  Classification result{column, {cardinalities, classes, {}, {}}, 0, {cardinalities, classes}, {}};
+  result.inputs.resize(n - 1);
+  std::vector<Value> kept;
+  std::vector<std::size_t> frequency(classes, 0);
+  for (std::size_t i = 0; i < table.rows; ++i) {
+    const std::span<const Value> row(&table.values[order[i] * n], n);
+    if (i < count) {
+      result.copy_inputs(row, result.inputs);
+      result.test.inputs.insert(result.test.inputs.end(), result.inputs.begin(), result.inputs.end());
+      result.test.labels.push_back(row[column]);
+    } else {
+      kept.insert(kept.end(), row.begin(), row.end());
+      ++frequency[row[column]];
+    }
+  }
+  const auto majority =
+      static_cast<Value>(std::max_element(frequency.begin(), frequency.end()) - frequency.begin());
+  const auto wrong = std::count_if(result.test.labels.begin(), result.test.labels.end(),
+                                   [&](Value label) { return label != majority; });
+  result.majority_error = static_cast<double>(wrong) / static_cast<double>(count);
+  table.values = std::move(kept);
+  table.rows -= count;
+  return result;
+}
+
 HerdInput load_data(const Invocation& invocation) {
   const Settings& settings = invocation.settings;
-  const DataTable table =
+  if (invocation.was_given("test-rows") && settings.classify.empty())
+    throw Error(ErrorKind::usage, "--test-rows is for --classify");
+  DataTable table =
       read_data_table(invocation.arguments.at(0), {settings.binarise, settings.header, settings.columns});
   HerdInput input;
-  input.rows = table.rows;
   input.names.cardinalities = table.cardinalities;
   input.names.variable_names = table.names;
   input.names.state_names = table.state_names;
+  if (!settings.classify.empty()) input.classification = keep_test_rows(table, input.names, settings);
+  input.rows = table.rows;
   const auto order = static_cast<std::uint32_t>(settings.order);
   FeatureSet set;
   if (!settings.features.empty()) {
@@ -171,6 +250,26 @@ std::string feature_name(const HerdInput& input, std::size_t feature) {
   return text;
 }
 
+std::vector<HerdMoment> worst_moments(const HerdInput& input, const Herding& herding) {
+  const std::vector<double> changes = herding.weight_changes();
+  const double steps = static_cast<double>(std::max<std::uint64_t>(herding.samples(), 1));
+  std::vector<std::size_t> order(changes.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  const std::size_t shown = std::min<std::size_t>(10, order.size());
+  std::partial_sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(shown), order.end(),
+                    [&](std::size_t a, std::size_t b) {
+                      return std::abs(changes[a]) != std::abs(changes[b])
+                                 ? std::abs(changes[a]) > std::abs(changes[b])
+                                 : a < b;
+                    });
+  std::vector<HerdMoment> worst;
+  for (std::size_t k = 0; k < shown; ++k) {
+    const double moment = input.moments.values[order[k]];
+    worst.push_back({feature_name(input, order[k]), moment, moment - changes[order[k]] / steps});
+  }
+  return worst;
+}
+
 std::vector<std::string> find_warnings(const HerdInput& input, const std::vector<Inconsistency>& inconsistent,
                                        std::size_t inconsistent_total, const HerdSummary& summary) {
   std::vector<std::string> warnings;
@@ -203,7 +302,7 @@ int run_herd(const Invocation& invocation) {
   const Settings& settings = invocation.settings;
   check_outputs(settings, {".npz", ".csv", ".csv.gz", ".nc", ".json"});
   const HerdSearch asked = parse_search(settings.search);
-  const HerdInput input =
+  HerdInput input =
       is_moments_file(invocation.arguments.at(0)) ? load_moments(invocation) : load_data(invocation);
   const Queries queries(input.names, settings.query);
   std::size_t inconsistent_total = 0;
@@ -220,6 +319,7 @@ int run_herd(const Invocation& invocation) {
       herding, samples, queries.conditions,
       [&](std::span<const Value> x) {
         if (writer) writer->append(0, x, std::numeric_limits<double>::quiet_NaN());
+        if (input.classification) input.classification->learn(x);
       },
       [&](std::uint64_t done) {
         if (done % 1024 == 0)
@@ -263,11 +363,37 @@ int run_herd(const Invocation& invocation) {
     growing.push_back(
         {{"feature", feature_name(input, summary.growing[k].feature)}, {"rate", summary.growing[k].rate}});
   object.add("growing", growing);
+  std::string classified;
+  if (const auto& classification = input.classification) {
+    const double error = error_rate(classification->learner.classifier(), classification->test);
+    object.add("classification", {{"column", input.names.variable_name(classification->column)},
+                                  {"classes", classification->test.classes},
+                                  {"test_rows", classification->test.rows()},
+                                  {"error", error},
+                                  {"majority_error", classification->majority_error}});
+    classified = fmt::format(
+        "{} from the other columns: error {:.4g} on {} test rows (always the most frequent class: {:.4g})",
+        input.names.variable_name(classification->column), error, classification->test.rows(),
+        classification->majority_error);
+  }
   object.add("hard_searches", summary.facts.hard);
   object.add("short_searches", summary.facts.short_of);
   if (!settings.out.empty()) object.add("out", settings.out);
   object.add("seconds", seconds);
   if (ends_with(settings.out, ".json")) write_file(settings.out, object.text());
+  if (!settings.report.empty())
+    write_file(settings.report, herd_page({.data = invocation.arguments.at(0),
+                                           .variables = input.names.variable_count(),
+                                           .rows = input.rows,
+                                           .features = input.moments.set.size(),
+                                           .search = search_name(herding.search()),
+                                           .seconds = seconds,
+                                           .summary = summary,
+                                           .data_count_distribution = input.count_distribution,
+                                           .worst = worst_moments(input, herding),
+                                           .classified = classified,
+                                           .warnings = warnings,
+                                           .json = object.text()}));
   print_warnings(settings, warnings);
   if (settings.json) {
     print_json(object);
@@ -280,6 +406,7 @@ int run_herd(const Invocation& invocation) {
       counted(summary.samples, "pseudo-sample"), counted(input.names.variable_count(), "variable"),
       counted(input.moments.set.size(), "feature"), search_name(herding.search()), seconds,
       summary.moment_error_max, feature_name(input, summary.worst_feature), summary.weight_norm));
+  if (!classified.empty()) print_text(classified + "\n");
   for (std::size_t q = 0; q < queries.texts.size(); ++q)
     print_text(fmt::format("P({}) = {:.6g}\n", queries.texts[q], summary.query_probabilities[q]));
   if (!summary.count_distribution.empty()) {

@@ -135,7 +135,7 @@ Outcome herding_classify(const Options& options) {
   const std::uint64_t samples = options.quick ? 10'000 : 100'000;
   const std::size_t repetitions = options.quick ? 3 : 5;
   // A quick run takes parts of the large data sets.
-  const std::size_t most = options.quick ? 600 : 1'000'000;
+  const std::size_t most = options.quick ? 400 : 1'000'000;
   if (options.quick)
     outcome.notes.push_back(
         fmt::format("quick: {} splits, {} pseudo-samples, at most {} rows to train and to "

@@ -131,7 +131,7 @@ const Printed printed[4] = {{0.005, 0.041, 0.12, 0.43},
 Outcome herding_counts(const Options& options) {
   Outcome outcome;
   const std::vector<HerdingData> all = load_herding_data(options, outcome.notes);
-  const std::uint64_t samples = options.quick ? 20'000 : 100'000;
+  const std::uint64_t samples = options.quick ? 10'000 : 100'000;
   if (options.quick) outcome.notes.push_back(fmt::format("quick: {} samples instead of 100,000", samples));
   for (std::size_t k = 0; k < all.size(); ++k) {
     const HerdingData& data = all[k];

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "drover/core/error.hpp"
@@ -25,18 +27,21 @@ constexpr Shape shapes[4] = {{"bowling", 10, 298, 150, 148, 0.5},
                              {"news", 100, 16242, 10000, 6242, 0.04}};
 
 /// Rows whose columns depend on three hidden causes; the first of these is the label in nine rows of ten.
-HerdingData make_up(const Shape& shape, std::uint64_t seed) {
+HerdingData make_up(const Shape& shape, std::size_t rows, std::uint64_t seed) {
   HerdingData data;
   data.variables = data.inputs = shape.variables;
   data.made_up = true;
   const Random random(seed, Stream::generate);
   const double level = std::log(shape.ones / (1 - shape.ones));
-  for (std::uint32_t r = 0; r < shape.rows; ++r) {
+  std::vector<std::array<double, 3>> effects(shape.variables);
+  for (std::uint32_t v = 0; v < shape.variables; ++v)
+    for (std::uint32_t c = 0; c < 3; ++c) effects[v][c] = 0.8 + 0.6 * random.normal(2, v, c);
+  for (std::uint32_t r = 0; r < rows; ++r) {
     double cause[3];
     for (std::uint32_t c = 0; c < 3; ++c) cause[c] = random.uniform(1, r, c) < 0.5 ? -1 : 1;
     for (std::uint32_t v = 0; v < shape.variables; ++v) {
       double field = level;
-      for (std::uint32_t c = 0; c < 3; ++c) field += (0.8 + 0.6 * random.normal(2, v, c)) * cause[c];
+      for (std::uint32_t c = 0; c < 3; ++c) field += effects[v][c] * cause[c];
       data.values.push_back(random.uniform(0, r, v) < 1 / (1 + std::exp(-field)) ? 1 : 0);
     }
     data.labels.push_back((cause[0] > 0) != (random.uniform(3, r, 0) < 0.1) ? 1 : 0);
@@ -131,10 +136,12 @@ std::vector<HerdingData> load_herding_data(const Options& options, std::vector<s
                                                      {"abalone/abalone.csv", read_abalone},
                                                      {"usps", read_digits},
                                                      {"20news_w100/docs.txt.gz", read_news}};
+  const std::size_t most_rows = options.quick ? 3000 : 100'000;  // of made-up data
   std::vector<HerdingData> all;
   for (std::size_t k = 0; k < 4; ++k) {
     const auto path = find_data(options, sources[k].first);
-    HerdingData data = path ? sources[k].second(*path) : make_up(shapes[k], options.seed + k);
+    HerdingData data = path ? sources[k].second(*path)
+                            : make_up(shapes[k], std::min(shapes[k].rows, most_rows), options.seed + k);
     data.name = shapes[k].name;
     data.train = shapes[k].train;
     data.test = shapes[k].test;

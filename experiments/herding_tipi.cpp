@@ -52,7 +52,7 @@ Outcome herding_tipi(const Options& options) {
   const std::uint64_t shown = 3000;
 
   constexpr int directions = 3600;
-  double slope = 1e300, highest = -1e300;
+  double slope = 1e300, highest = tipi({0, 0});
   std::vector<Point> circle;
   std::vector<double> depth;
   for (int a = 0; a <= directions; ++a) {
@@ -103,12 +103,11 @@ Outcome herding_tipi(const Options& options) {
     }
   }
 
-  outcome.rows = {
-      {.name = "largest l0 seen (grid of directions and visited weights)", .paper = 0, .ours = highest},
-      {.name = "largest |w|", .ours = largest, .note = fmt::format("bound {:.4g}", bound)},
-      {.name = "largest |w| in the first tenth of the run", .ours = largest_early},
-      {.name = fmt::format("moment error |w| / T at T = {}", steps),
-       .ours = std::hypot(w[0], w[1]) / static_cast<double>(steps)}};
+  outcome.rows = {{.name = "largest l0: w = 0, all directions, visited weights", .paper = 0, .ours = highest},
+                  {.name = "largest |w|", .ours = largest, .note = fmt::format("bound {:.4g}", bound)},
+                  {.name = "largest |w| in the first tenth of the run", .ours = largest_early},
+                  {.name = fmt::format("moment error |w| / T at T = {}", steps),
+                   .ours = std::hypot(w[0], w[1]) / static_cast<double>(steps)}};
   outcome.claims = {{"l0 <= 0 everywhere (to rounding)", highest <= 1e-9},
                     {"l0 is concave (middles of pairs of points)", convexity <= 1e-12},
                     {"the weights stay below the bound B^2 / (2 c) + B", largest <= bound}};

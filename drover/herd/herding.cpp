@@ -121,10 +121,18 @@ HerdSummary run_herding(Herding& herding, std::uint64_t samples, std::span<const
   std::vector<double> half;
   // A run that is stopped early has no middle; the last power of two takes its place.
   std::uint64_t done = 0, next_mark = 1;
+  HerdSummary summary;
+  const auto mark = [&](std::span<const double> weights) {
+    const double steps = static_cast<double>(herding.samples());
+    double error = 0;
+    for (double change : herding.weight_changes()) error = std::max(error, std::abs(change) / steps);
+    summary.marks.push_back({herding.samples(), norm(weights), error});
+  };
   for (; done < samples; ++done) {
     if (done % 64 == 0 && !proceed(done)) break;
     if (done == samples / 2 || (done == next_mark && done < samples / 2)) {
       half = herding.weights();
+      if (herding.samples() > 0) mark(half);
       next_mark = done == samples / 2 ? samples : 2 * next_mark;
     }
     const std::span<const Value> state = herding.step();
@@ -140,7 +148,6 @@ HerdSummary run_herding(Herding& herding, std::uint64_t samples, std::span<const
     take(state);
   }
 
-  HerdSummary summary;
   summary.samples = done;
   const double total = static_cast<double>(std::max<std::uint64_t>(done, 1));
   const std::vector<double> changes = herding.weight_changes(), weights = herding.weights();
@@ -151,6 +158,7 @@ HerdSummary run_herding(Herding& herding, std::uint64_t samples, std::span<const
     summary.moment_error_max = error;
     summary.worst_feature = f;
   }
+  if (done > 0) mark(weights);
   summary.weight_norm = norm(weights);
   if (!half.empty()) {
     summary.weight_norm_half = norm(half);

@@ -76,6 +76,13 @@ struct HerdSummary {
   double weight_norm_half = 0;             ///< |w| at half the run
   std::vector<double> count_distribution;  ///< P(k ones), k = 0 .. n; empty unless all variables are binary
   std::vector<double> query_probabilities;
+  /// How the run went: after 1, 2, 4, ... samples, at its middle and at its end.
+  struct Mark {
+    std::uint64_t samples;
+    double weight_norm;
+    double moment_error_max;
+  };
+  std::vector<Mark> marks;
   /// Linear growth: the weights of these features grow with every sample, the fastest first. Empty when |w|
   /// stays bounded.
   struct Growth {

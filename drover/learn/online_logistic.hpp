@@ -1,12 +1,13 @@
-// Logistic regression learned from a stream, one row at a time: stochastic gradient steps whose weights are
-// averaged (Polyak, Juditsky: Acceleration of stochastic approximation by averaging, 1992).
+// Logistic regression learned from a stream, one row at a time: stochastic gradient steps with a rate per
+// weight (AdaGrad: Duchi, Hazan, Singer: Adaptive subgradient methods, 2011), the weights averaged (Polyak,
+// Juditsky: Acceleration of stochastic approximation by averaging, 1992).
 //
-//   w_t = w_{t-1} + rate / sqrt(t) * grad log P(label | x; w_{t-1}),   answer: mean of w_t, w_t counted t
+//   g = grad log P(label | x; w),   S += g^2,   w += rate * g / sqrt(S),   answer: mean of w_t, counted t
 //   times
 //
-// No row is kept and nothing is tuned on the way. Weighing late steps more lets the poor first ones fade as
-// 1/t^2. On separable streams the weights grow slowly for ever, which does not harm the classes it
-// predicts.
+// A rate per weight lets an input that is rarely on learn as fast as the others, once it is on. No row is
+// kept. Weighing late steps more lets the poor first ones fade as 1/t^2. On separable streams the weights
+// grow slowly for ever, which does not harm the classes it predicts.
 #pragma once
 
 #include "drover/learn/linear_classifier.hpp"
@@ -26,6 +27,7 @@ class OnlineLogistic {
   double rate_;
   std::uint64_t rows_ = 0;
   LinearClassifier current_, mean_;
+  std::vector<double> bias_squares_, weight_squares_;  ///< S
   std::vector<double> scores_;
 };
 

@@ -57,6 +57,8 @@ struct Settings {
   std::string binarise;
   std::string columns;
   std::string header = "auto";
+  std::string classify;
+  std::int64_t test_rows = 0;
   // learn
   std::int64_t batch = 100;
   std::string rule = "adam";

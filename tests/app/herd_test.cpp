@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <fstream>
+#include <iterator>
 
 #include "drover/io/draws.hpp"
 #include "tests/support/command.hpp"
@@ -123,6 +125,56 @@ TEST(Herd, Errors) {
   expect_error("herd " + data + " --out x.txt", 64, ".npz");
   expect_error("herd " + folder.write("m", "moments\n2\n0 .5\n") + " --order 3", 64, "--order");
   EXPECT_EQ(drover_command("herd " + numbers + " --binarise median --quiet").exit_code, 0);
+}
+
+/// 400 rows in which the class follows from two columns in nine rows of ten.
+std::string labelled_table() {
+  std::string text = "first,second,noise,class\n";
+  for (int r = 0; r < 400; ++r) {
+    const int first = r % 2, second = r / 2 % 2;
+    const bool yes = (first + second == 2) != (r % 10 == 3);
+    text += std::to_string(first) + "," + std::to_string(second) + "," + std::to_string(r / 4 % 3 == 0) +
+            "," + (yes ? "yes" : "no") + "\n";
+  }
+  return text;
+}
+
+TEST(Herd, ClassifiesWithWhatItLearnedFromPseudoSamples) {
+  TemporaryFolder folder;
+  const std::string data = folder.write("t.csv", labelled_table());
+  const auto json = drover_command("herd " + data + " --json --samples 20000 --classify class").json();
+  const auto& found = json["classification"];
+  EXPECT_EQ(found["column"], "class");
+  EXPECT_EQ(found["classes"], 2);
+  EXPECT_EQ(found["test_rows"], 80);
+  EXPECT_EQ(json["rows"], 320);
+  // One row in ten cannot be known; 80 rows have four standard deviations of 0.034.
+  EXPECT_LT(found["error"].get<double>(), 0.1 + 4 * 0.034);
+  EXPECT_GT(found["majority_error"].get<double>(), 0.2);
+  // The same seed keeps the same rows apart, another seed others.
+  const auto again = drover_command("herd " + data + " --json --samples 20000 --classify class").json();
+  EXPECT_EQ(again["classification"], found);
+  const auto other =
+      drover_command("herd " + data + " --json --samples 2000 --classify 3 --test-rows 100 --seed 2").json();
+  EXPECT_EQ(other["classification"]["test_rows"], 100);
+  EXPECT_EQ(other["rows"], 300);
+
+  expect_error("herd " + data + " --classify none", 64, "none");
+  expect_error("herd " + data + " --classify first,second", 64, "--classify");
+  expect_error("herd " + data + " --classify class --test-rows 400", 64, "--test-rows 400");
+  expect_error("herd " + data + " --test-rows 4", 64, "--classify");
+  expect_error("herd " + folder.write("m", "moments\n2 2\n0 .5\n") + " --classify 0", 64, "--classify");
+}
+
+TEST(Herd, ReportHasItsFigures) {
+  TemporaryFolder folder;
+  const std::string data = folder.write("t.csv", binary_table), page = folder.file("page.html");
+  drover_command("herd " + data + " --samples 1000 --classify c --test-rows 2 --report " + page);
+  std::ifstream file(page);
+  const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  for (const char* part : {"P(k): how many ones at a time", "Weight norm", "Largest moment error",
+                           "Moments with the largest errors", "Classification: c from the other columns"})
+    EXPECT_NE(text.find(part), std::string::npos) << part;
 }
 
 }  // namespace

@@ -318,5 +318,26 @@ TEST(Herding, RefusesWhatCannotBeEnumerated) {
   EXPECT_LT(run_herding(exact, 300, {}).moment_error_max, 0.03);
 }
 
+TEST(Herding, MarksShowTheRun) {
+  const Moments moments = random_moments(binary(6), 2, 50, 3);
+  Herding herding(moments);
+  const HerdSummary summary = run_herding(herding, 1000, {});
+  ASSERT_FALSE(summary.marks.empty());
+  for (std::size_t k = 0; k < summary.marks.size(); ++k) {
+    const auto& mark = summary.marks[k];
+    if (k > 0) {
+      EXPECT_GT(mark.samples, summary.marks[k - 1].samples);
+    }
+    // The largest error is at most |w| / T, and at least that over the root of the number of features.
+    const double norm_error = mark.weight_norm / static_cast<double>(mark.samples);
+    EXPECT_LE(mark.moment_error_max, norm_error + 1e-12);
+    EXPECT_GE(mark.moment_error_max, norm_error / std::sqrt(static_cast<double>(moments.set.size())) - 1e-12);
+  }
+  EXPECT_EQ(summary.marks.front().samples, 1U);
+  EXPECT_EQ(summary.marks.back().samples, 1000U);
+  EXPECT_EQ(summary.marks.back().weight_norm, summary.weight_norm);
+  EXPECT_EQ(summary.marks.back().moment_error_max, summary.moment_error_max);
+}
+
 }  // namespace
 }  // namespace drover

@@ -170,6 +170,27 @@ TEST(OnlineLogistic, ApproachesTheModelOfTheStream) {
   }
 }
 
+/// Ten inputs that are on in one row of fifty. Of 100,000 rows 2000 tell about each weight, whose standard
+/// error is then about sqrt(1 / (2000 * 0.15)) = 0.06.
+TEST(OnlineLogistic, LearnsRareInputs) {
+  const std::vector<std::uint32_t> binary(10, 2);
+  OnlineLogistic online(binary, 2);
+  RandomSequence random(5, Stream::generate);
+  std::vector<Value> x(10);
+  const auto weight_of = [](std::size_t v) { return v % 2 == 0 ? 2.0 : -2.0; };
+  for (int r = 0; r < 100000; ++r) {
+    double field = 0;
+    for (std::size_t v = 0; v < 10; ++v) {
+      x[v] = random.uniform() < 0.02 ? 1 : 0;
+      if (x[v] == 1) field += weight_of(v);
+    }
+    online.learn(x, random.uniform() < 1 / (1 + std::exp(-field)) ? 1 : 0);
+  }
+  EXPECT_NEAR(online.classifier().biases[1], 0, 0.05);
+  for (std::size_t v = 0; v < 10; ++v)
+    EXPECT_NEAR(online.classifier().weights[2 * v + 1], weight_of(v), 0.25) << v;
+}
+
 TEST(ErrorRate, CountsWrongAnswers) {
   LabelledRows data{{2}, 2, {0, 1, 1, 0}, {0, 1, 0, 0}};
   LinearClassifier classifier(data.cardinalities, 2);
