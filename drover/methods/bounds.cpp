@@ -121,6 +121,8 @@ Method trw_method() {
           nullptr,
           trw_logz,
           nullptr,
+          "schedule iterations damping",
+          1e300,
           true};
 }
 
@@ -133,6 +135,8 @@ Method mplp_method() {
           mplp_map,
           nullptr,
           nullptr,
+          "iterations",
+          1e300,
           true};
 }
 
