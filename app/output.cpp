@@ -8,6 +8,7 @@
 #include <filesystem>
 
 #include "drover/core/error.hpp"
+#include "drover/core/json_text.hpp"
 #include "drover/core/version.hpp"
 #include "drover/io/atomic_file.hpp"
 
@@ -31,8 +32,7 @@ std::size_t display_width(const std::string& text) {
 }  // namespace
 
 void JsonObject::add(std::string key, const nlohmann::ordered_json& value) {
-  members_.emplace_back(std::move(key),
-                        value.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+  members_.emplace_back(std::move(key), json_text(value));
 }
 
 std::string JsonObject::text() const {

@@ -12,6 +12,7 @@
 #include "app/progress.hpp"
 #include "app/text_page.hpp"
 #include "drover/core/error.hpp"
+#include "drover/core/json_text.hpp"
 #include "drover/io/atomic_file.hpp"
 #include "drover/io/demo_corpus.hpp"
 #include "drover/io/text_model_file.hpp"
@@ -288,7 +289,7 @@ int train(const Invocation& invocation, const std::vector<std::string>& paths) {
     write_file(settings.out, object.text());
   } else if (ends_with(settings.out, ".drv") || ends_with(settings.out, ".drv.gz")) {
     const nlohmann::json whole = nlohmann::json::parse(json_envelope(invocation, {}).text());
-    write_text_model(settings.out, {result.model, corpus_options(settings)}, whole["settings"].dump());
+    write_text_model(settings.out, {result.model, corpus_options(settings)}, json_text(whole["settings"]));
   } else if (!settings.out.empty()) {
     write_label_table(settings.out, result.corpus, result.labels, result.posterior.probabilities);
   }

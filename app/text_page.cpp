@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "app/load.hpp"
+#include "drover/core/json_text.hpp"
 #include "drover/core/version.hpp"
 #include "drover/diagnose/autocorrelation.hpp"
 #include "drover/report/report.hpp"
@@ -41,7 +42,7 @@ ReportFigure calibration_figure(const std::vector<CalibrationBin>& bins) {
           "A dot below the line: labels are surer than they are right. Naive Bayes counts words that come "
           "together as "
           "independent evidence, so long documents make it too sure. Larger dots hold more documents.",
-          option.dump()};
+          json_text(option)};
 }
 
 ReportTable top_word_table(const TextModel& model) {

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "drover/core/error.hpp"
+#include "drover/core/json_text.hpp"
 #include "experiments/all.hpp"
 
 namespace drover::experiments {
@@ -88,7 +89,7 @@ ReportFigure to_report(const Figure& figure) {
       {"xAxis", {{"type", figure.log_x ? "log" : "value"}, {"name", figure.x_label}, {"scale", true}}},
       {"yAxis", {{"type", figure.log_y ? "log" : "value"}, {"name", figure.y_label}, {"scale", true}}},
       {"series", std::move(series)}};
-  return {figure.title, figure.caption, option.dump()};
+  return {figure.title, figure.caption, json_text(option)};
 }
 
 double mean_of(std::span<const double> values) {

@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "drover/core/error.hpp"
+#include "drover/core/json_text.hpp"
 #include "drover/io/atomic_file.hpp"
 
 namespace drover {
@@ -116,7 +117,7 @@ std::string model_archive_bytes(const ModelArchive& archive) {
     arrays += bytes;
   }
   header["arrays"] = std::move(list);
-  std::string bytes = std::string(first_line) + header.dump() + "\n" + arrays;
+  std::string bytes = std::string(first_line) + json_text(header) + "\n" + arrays;
   return bytes + checksum_line(bytes);
 }
 

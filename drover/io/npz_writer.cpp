@@ -17,6 +17,7 @@
 #include <nlohmann/json.hpp>
 
 #include "drover/core/error.hpp"
+#include "drover/core/json_text.hpp"
 #include "drover/core/version.hpp"
 #include "drover/io/draws_formats.hpp"
 #include "drover/io/draws_output.hpp"
@@ -322,7 +323,7 @@ class NpzWriter final : public DrawWriter {
     json["inference_library"] = "drover";
     json["inference_library_version"] = version();
     if (!header().created_at.empty()) json["created_at"] = header().created_at;
-    return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+    return json_text(json);
   }
 
   NpzArchive archive_;

@@ -13,6 +13,7 @@
 #include <string_view>
 
 #include "drover/core/error.hpp"
+#include "drover/core/json_text.hpp"
 #include "drover/report/assets.hpp"
 
 namespace drover {
@@ -22,7 +23,7 @@ using nlohmann::json;
 
 /// Bytes that are not UTF-8 become U+FFFD: file formats do not promise an encoding.
 std::string dump(const json& value) {
-  return value.dump(-1, ' ', false, json::error_handler_t::replace);
+  return json_text(value);
 }
 
 /// JSON has no NaN: null. Infinity is written so that JSON.parse overflows back to it.

@@ -7,22 +7,16 @@
 
 #include "drover/io/draws.hpp"
 #include "tests/support/command.hpp"
+#include "tests/support/expect_error.hpp"
 
 namespace drover {
 namespace {
 
-using testing::CommandResult;
 using testing::drover_command;
+using testing::expect_error;
 using testing::TemporaryFolder;
 
 const std::string binary_table = "a,b,c\n1,1,0\n1,1,0\n0,0,1\n1,0,1\n0,1,0\n0,0,0\n1,1,1\n0,0,1\n";
-
-void expect_error(const std::string& arguments, int exit_code, const std::string& part) {
-  const CommandResult result = drover_command(arguments);
-  EXPECT_EQ(result.exit_code, exit_code) << arguments << "\n" << result.error;
-  EXPECT_EQ(result.out, "") << arguments;
-  EXPECT_NE(result.error.find(part), std::string::npos) << result.error;
-}
 
 TEST(Herd, FieldsAndMoments) {
   TemporaryFolder folder;
