@@ -3,7 +3,7 @@
 //
 // The reference values are not printed in the paper; they were recomputed independently from the authors'
 // published parameters and are given as such. Without the data folder a small RBM is trained here on made
-// pictures and sampled in the same way: that shows the direction only (samples come nearer with more sweeps).
+// pictures and sampled in the same way: that shows the direction only.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -147,8 +147,17 @@ Outcome pmp_rbm(const Options& options) {
     curve.x.push_back(sweeps[k]);
     curve.y.push_back(score);
   }
+  // MMD sees little beyond the means of pixels; pairs show whether anything more was learnt.
+  std::vector<Value> independent(images.size());
+  const std::vector<double> means = bit_means(truth);
+  for (std::size_t k = 0; k < independent.size(); ++k) independent[k] = random.uniform() < means[k % visible];
+  const double ours = statistic_distance(pack_samples(drawn[3], binary), truth).pair_rms;
+  const double alone = statistic_distance(pack_samples(independent, binary), truth).pair_rms;
+  outcome.rows.push_back(
+      {.name = "pairs of pixels, root mean square difference: PMP, 50 sweeps", .ours = ours});
+  outcome.rows.push_back({.name = "the same: independent pixels with the means of the data", .ours = alone});
   outcome.claims.push_back(
-      {"samples after 50 sweeps are nearer to the data than after 5", curve.y[3] < curve.y[0]});
+      {"pairs of pixels are nearer to the data than those of independent pixels", ours < alone});
   outcome.figures.push_back({.title = "Distance of samples to the data",
                              .caption = fmt::format("{} samples against as many images.", samples),
                              .x_label = "sweeps",

@@ -110,7 +110,7 @@ TEST(Uai, ReadsGates) {
 TEST(Uai, RefusesBadGates) {
   const auto refuse = [](const std::string& gate, const std::string& words) {
     expect_error([&] { model_from("MARKOV 3 2 2 3 1\n" + gate + "\n", ModelFormat::uai); },
-                 ErrorKind::bad_data, {"text:2:", words});
+                 ErrorKind::bad_data, {"text:2:", words.c_str()});
   };
   refuse("XOR 2 0 1", "OR, AND");
   refuse("OR 1 0", "more variables");
