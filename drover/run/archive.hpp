@@ -64,7 +64,8 @@ class LoadArchive {
   [[noreturn]] static void truncated() {
     throw Error(ErrorKind::bad_data, "the checkpoint is truncated or damaged");
   }
-  void take(void* data, std::size_t size) {
+  // Never inlined: g++ 12 then believes that a string just moved may be uninitialised.
+  [[gnu::noinline]] void take(void* data, std::size_t size) {
     if (size > bytes_.size() - at_) truncated();
     if (size > 0) std::memcpy(data, bytes_.data() + at_, size);
     at_ += size;

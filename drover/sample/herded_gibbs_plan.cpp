@@ -83,8 +83,10 @@ HerdedPlan automatic_herded_plan(const Graph& graph, std::uint32_t chains, std::
   const std::vector<double> configurations = configuration_counts(graph);
   const double most = configurations.empty() ? 0 : *std::ranges::max_element(configurations);
   const HerdedPlan dense = plan_of(graph, configurations, HerdedShare::dense, 0, chains, visits);
-  if (most <= 0x1p16 && dense.bytes <= limit_bytes) return dense;
   const HerdedPlan hashed = plan_of(graph, configurations, HerdedShare::hashed, 0, chains, visits);
+  // Tables that a run can hardly begin to fill are not worth making; the states are the same either way.
+  constexpr double worth = 4;
+  if (most <= 0x1p16 && dense.bytes <= limit_bytes && dense.bytes <= worth * hashed.bytes) return dense;
   if (most <= 0x1p20 && hashed.bytes <= limit_bytes) return hashed;
   return plan_of(graph, configurations, HerdedShare::bins, default_herded_bins, chains, visits);
 }

@@ -29,8 +29,9 @@ struct HerdedPlan {
 HerdedPlan herded_plan(const Graph& graph, HerdedShare share, std::uint32_t bins, std::uint32_t chains,
                        std::uint64_t visits);
 
-/// Dense tables where every variable has at most 2^16 configurations and all fit into `limit_bytes`; else
-/// hashed ones where every variable has at most 2^20 and they fit; else bins.
+/// Dense tables where every variable has at most 2^16 configurations, all fit into `limit_bytes`, and they
+/// are not many times what the visits can fill; else hashed ones where every variable has at most 2^20 and
+/// they fit; else bins.
 HerdedPlan automatic_herded_plan(const Graph& graph, std::uint32_t chains, std::uint64_t visits,
                                  double limit_bytes);
 

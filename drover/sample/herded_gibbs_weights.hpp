@@ -76,14 +76,23 @@ inline std::int32_t herded_start(const Random& random, std::uint32_t chain, Vari
   return probability - static_cast<std::int32_t>(word >> 2);
 }
 
-/// The first weights of a variable of more states: uniform, less their mean, zero where the probability is.
+/// The first weights of a variable of more states, near where the rule itself would lead: one state, drawn
+/// from the probabilities, has the largest weight, so that it is the first one chosen; the others lie up to 1
+/// below it, uniformly, since a state falls by 1 when it is chosen and then climbs back. Their mean is zero;
+/// so is the weight of a state of probability zero.
 inline void herded_start(const Random& random, std::uint32_t chain, VariableId variable, std::uint64_t key,
                          std::span<const std::int32_t> probabilities, std::span<std::int32_t> weights) {
   const Random::Block words = random.block(chain, key, variable);
   const std::uint64_t place = (std::uint64_t{words[0]} << 32) | words[1];
+  std::int32_t target = static_cast<std::int32_t>(words[2] >> 6);  // below herded_states_one
   std::int64_t sum = 0, possible = 0;
+  bool first_chosen = false;
   for (std::size_t k = 0; k < weights.size(); ++k) {
-    weights[k] = probabilities[k] > 0 ? static_cast<std::int32_t>(herded_mix(place + k) >> 38) : 0;
+    weights[k] = probabilities[k] > 0 ? -static_cast<std::int32_t>(herded_mix(place + k) >> 38) : 0;
+    if (!first_chosen && probabilities[k] > 0 && (target -= probabilities[k]) < 0) {
+      first_chosen = true;
+      weights[k] = 4;  // above all others even if one of them is 0 and the mean is rounded
+    }
     sum += weights[k];
     possible += probabilities[k] > 0 ? 1 : 0;
   }

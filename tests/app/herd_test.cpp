@@ -144,7 +144,8 @@ TEST(Herd, ClassifiesWithWhatItLearnedFromPseudoSamples) {
   EXPECT_EQ(json["rows"], 320);
   // One row in ten cannot be known; 80 rows have four standard deviations of 0.034.
   EXPECT_LT(found["error"].get<double>(), 0.1 + 4 * 0.034);
-  EXPECT_GT(found["majority_error"].get<double>(), 0.2);
+  // Three in ten are yes; four standard deviations of 0.051.
+  EXPECT_GT(found["majority_error"].get<double>(), 0.3 - 4 * 0.051);
   // The same seed keeps the same rows apart, another seed others.
   const auto again = drover_command("herd " + data + " --json --samples 20000 --classify class").json();
   EXPECT_EQ(again["classification"], found);

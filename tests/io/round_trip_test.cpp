@@ -38,10 +38,12 @@ Model random_plain_model(std::uint64_t seed, bool bayes) {
   std::vector<double> values;
   for (std::uint32_t f = 0; f < factors; ++f) {
     std::vector<VariableId> scope;
-    const std::uint32_t arity = 1 + random.below(std::min(variables, 4U));
+    // Parents of a network stand before their child, so that there is no cycle.
+    const std::uint32_t others = bayes ? f : variables;
+    const std::uint32_t arity = 1 + random.below(std::min(bayes ? f + 1 : variables, 4U));
     if (bayes) scope.push_back(f);
     while (scope.size() < arity) {
-      const VariableId v = random.below(variables);
+      const VariableId v = random.below(others);
       if (std::find(scope.begin(), scope.end(), v) == scope.end()) scope.push_back(v);
     }
     if (bayes) std::reverse(scope.begin(), scope.end());
