@@ -112,7 +112,7 @@ void dense(const std::string& name, DenseMaxProduct solver, std::size_t weights)
   std::vector<float> w = noise(weights);
   for (float& x : w) x *= 0.05f;
   solver.set_weights(w);
-  batch(name, solver, 2 * solver.pair_count(), 16, 20);
+  batch(name, solver, 2 * solver.pair_count(), 16, 50);
 }
 
 void sparse(const std::string& name, const Edges& edges) {

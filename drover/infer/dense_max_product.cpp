@@ -1,5 +1,6 @@
 #include "drover/infer/dense_max_product.hpp"
 
+#include <tbb/enumerable_thread_specific.h>
 #include <tbb/parallel_for.h>
 
 #include <algorithm>
@@ -144,9 +145,10 @@ void DenseMaxProduct::solve(std::span<const float> extra, std::size_t problems, 
     messages->problems = problems;
     messages->values.assign(problems * per_problem, 0.0f);
   }
+  tbb::enumerable_thread_specific<AlignedFloats> workspaces;  // fresh pages cost more than zeroing old ones
   tbb::parallel_for(std::size_t{0}, (problems + group - 1) / group, [&](std::size_t g) {
     const std::size_t first = g * group, count = std::min(group, problems - first);
-    AlignedFloats own;
+    AlignedFloats& own = workspaces.local();
     if (!messages) own.assign(count * per_problem, 0.0f);
     solve_group(extra.data() + first * size(), count, options, states.data() + first * size(),
                 messages ? messages->values.data() + first * per_problem : own.data());
