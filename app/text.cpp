@@ -114,6 +114,7 @@ NaiveBayesOptions sampler_options(const Settings& settings, std::size_t classes)
   options.class_pseudo_count = settings.class_pseudo_count;
   options.word_pseudo_count = settings.word_pseudo_count;
   options.sample_pseudo_counts = settings.sample_pseudo_counts;
+  options.swap_classes = !settings.no_swaps;
   options.seed = static_cast<std::uint64_t>(settings.seed);
   return options;
 }
@@ -325,7 +326,7 @@ int predict(const Invocation& invocation) {
   const Settings& settings = invocation.settings;
   for (const char* option :
        {"classes", "labelled-share", "min-count", "ngrams", "stop-words", "keep-case", "demo",
-        "class-pseudo-count", "word-pseudo-count", "sample-pseudo-counts", "report"})
+        "class-pseudo-count", "word-pseudo-count", "sample-pseudo-counts", "no-swaps", "report"})
     if (invocation.was_given(option))
       throw Error(ErrorKind::usage,
                   fmt::format("--{} is for training; drover text predict takes it from the model", option));

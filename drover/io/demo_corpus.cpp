@@ -25,12 +25,18 @@ constexpr std::string_view parts[] = {"story",   "plot",      "script",   "actin
                                       "picture", "character", "score",    "villain",  "hero"};
 constexpr std::string_view kinds[] = {"film",    "movie",   "drama",     "comedy",  "thriller",
                                       "western", "romance", "adventure", "mystery", "sequel"};
-constexpr std::string_view places[] = {"a small town", "the city",   "a ship",   "the mountains",
-                                       "an old house", "the desert", "a school", "the future"};
-constexpr std::string_view people[] = {"a detective", "two sisters", "a young teacher", "an old sailor",
-                                       "a family",    "a musician",  "three friends",   "a doctor"};
+constexpr std::string_view places[] = {"town",  "city",   "ship",   "mountains",
+                                       "house", "desert", "school", "future"};
+constexpr std::string_view people[] = {"detective", "sisters",  "teacher", "sailor",
+                                       "family",    "musician", "friends", "doctor"};
 
-constexpr double side_share = 0.68;  ///< of opinion words from the reviewer's side
+/// A review; capital letters stand for words drawn from the lists (K kinds, P people, L places, T parts, O
+/// opinions, V verdicts).
+constexpr std::string_view form =
+    "this K about the P in the L has one O T. the T is O and the T V. i found the T O. "
+    "its T V, as in every K of this year. for this K the T seems O and the T rather O.";
+
+constexpr double side_share = 0.78;  ///< of opinion words from the reviewer's side
 
 class Reviewer {
  public:
@@ -38,32 +44,39 @@ class Reviewer {
 
   DemoDocument review() {
     positive_ = random_.below(2) == 1;
-    std::string text = "This " + pick(kinds) + " about " + pick(people) + " in " + pick(places) + " has " +
-                       opinion() + " " + pick(parts) + ".";
-    const std::uint32_t sentences = 1 + random_.below(3);
-    for (std::uint32_t s = 0; s < sentences; ++s) text += sentence();
-    return {positive_ ? "pos" : "neg", std::move(text)};
+    DemoDocument document{positive_ ? "pos" : "neg", ""};
+    for (const char c : form) {
+      switch (c) {
+        case 'K':
+          document.text += pick(kinds);
+          break;
+        case 'P':
+          document.text += pick(people);
+          break;
+        case 'L':
+          document.text += pick(places);
+          break;
+        case 'T':
+          document.text += pick(parts);
+          break;
+        case 'O':
+          document.text += own_side() ? pick(good) : pick(bad);
+          break;
+        case 'V':
+          document.text += own_side() ? pick(praise) : pick(blame);
+          break;
+        default:
+          document.text += c;
+      }
+    }
+    return document;
   }
 
  private:
-  std::string pick(Words words) {
-    return std::string(words[random_.below(static_cast<std::uint32_t>(words.size()))]);
+  std::string_view pick(Words words) {
+    return words[random_.below(static_cast<std::uint32_t>(words.size()))];
   }
   bool own_side() { return (random_.uniform() < side_share) == positive_; }
-  std::string opinion() { return own_side() ? pick(good) : pick(bad); }
-  std::string verdict() { return own_side() ? pick(praise) : pick(blame); }
-  std::string sentence() {
-    switch (random_.below(4)) {
-      case 0:
-        return " The " + pick(parts) + " is " + opinion() + " and the " + pick(parts) + " " + verdict() + ".";
-      case 1:
-        return " I found the " + pick(parts) + " " + opinion() + ".";
-      case 2:
-        return " Its " + pick(parts) + " " + verdict() + ", as in every " + pick(kinds) + " of this year.";
-      default:
-        return " For a " + pick(kinds) + " the " + pick(parts) + " seems rather " + opinion() + ".";
-    }
-  }
 
   RandomSequence random_;
   bool positive_ = false;

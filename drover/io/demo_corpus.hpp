@@ -1,8 +1,8 @@
 // A small corpus that the program makes itself: short film reviews, good and bad, in plain English.
 //
-// Every review is a few sentences from templates. Most words say nothing about the class; opinion words are
-// drawn mostly, not always, from the reviewer's side, so no single word decides and some reviews stay
-// doubtful.
+// Every review has the same five sentences with other words in them, so that what varies between documents is
+// what they are about and the opinion. Opinion words are drawn mostly, not always, from the reviewer's side:
+// no single word decides, and some reviews stay doubtful.
 #pragma once
 
 #include <cstdint>

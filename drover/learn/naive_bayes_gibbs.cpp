@@ -76,6 +76,8 @@ NaiveBayesGibbs::NaiveBayesGibbs(const WordCounts& documents, std::span<const st
     lengths_.push_back(documents.length(d));
     open_entries_ += documents.words_of(d).size();
   }
+  known_counts_.labels = known_;
+  count(known_counts_);
   log_odds_.assign(open_.size() * lanes(), 0.0F);
   noise_.assign(open_.size() * lanes(), 0.0F);
   if (!options.collapsed) log_ratios_.assign(documents.vocabulary * lanes(), 0.0F);
@@ -110,6 +112,7 @@ void NaiveBayesGibbs::count(ClassCounts& chain) const {
   chain.words.assign(documents_->vocabulary * classes, 0);
   for (std::size_t d = 0; d < documents_->documents(); ++d) {
     const Value k = chain.labels[d];
+    if (k == no_value) continue;
     ++chain.documents[k];
     const auto words = documents_->words_of(d);
     const auto counts = documents_->counts_of(d);
@@ -136,6 +139,8 @@ void NaiveBayesGibbs::set_pseudo_counts(std::uint32_t c, double class_pseudo_cou
 }
 
 void NaiveBayesGibbs::sweep() {
+  if (options_.swap_classes && !open_.empty() && open_.size() < known_.size())
+    tbb::parallel_for(0U, options_.chains, [&](std::uint32_t c) { try_swap(c); });
   if (options_.sample_pseudo_counts)
     tbb::parallel_for(0U, options_.chains, [&](std::uint32_t c) { draw_pseudo_counts(c); });
   if (options_.collapsed) {
@@ -314,6 +319,13 @@ void NaiveBayesGibbs::draw_pseudo_counts(std::uint32_t c) {
       draw_pseudo_count(histogram, groups, chain.word_pseudo_count, count_random_, c, sweeps_, 1);
 }
 
+// log G(n + b) - log G(b); most counts are small, and have their value in a table.
+double NaiveBayesGibbs::log_rising(const ClassCounts& chain, std::uint32_t n) const {
+  const double b = chain.word_pseudo_count;
+  assert(chain.log_rising_at == b);
+  return n < chain.log_rising.size() ? chain.log_rising[n] : log_gamma(n + b) - log_gamma(b);
+}
+
 void NaiveBayesGibbs::update_log_joint(ClassCounts& chain) const {
   const double a = chain.class_pseudo_count;
   const double b = chain.word_pseudo_count;
@@ -323,16 +335,14 @@ void NaiveBayesGibbs::update_log_joint(ClassCounts& chain) const {
   for (std::uint32_t k = 0; k < options_.classes; ++k)
     sum += log_gamma(static_cast<double>(chain.documents[k]) + a) - log_gamma(a) + log_gamma(size * b) -
            log_gamma(static_cast<double>(chain.tokens[k]) + size * b);
-  // log G(n + b) - log G(b); most counts are small, so their terms come from a table.
-  constexpr std::uint32_t table_size = 256;
-  std::vector<double>& table = chain.log_rising;
   if (chain.log_rising_at != b) {
-    table.assign(table_size, 0.0);
-    for (std::uint32_t n = 1; n < table_size; ++n) table[n] = table[n - 1] + std::log(b + (n - 1));
+    constexpr std::uint32_t table_size = 256;
+    chain.log_rising.assign(table_size, 0.0);
+    for (std::uint32_t n = 1; n < table_size; ++n)
+      chain.log_rising[n] = chain.log_rising[n - 1] + std::log(b + (n - 1));
     chain.log_rising_at = b;
   }
-  const double at_zero = log_gamma(b);
-  for (const std::uint32_t n : chain.words) sum += n < table_size ? table[n] : log_gamma(n + b) - at_zero;
+  for (const std::uint32_t n : chain.words) sum += log_rising(chain, n);
   chain.log_joint = sum;
 }
 

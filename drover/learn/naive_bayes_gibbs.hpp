@@ -42,6 +42,7 @@ struct NaiveBayesOptions {
   double word_pseudo_count = 1;   ///< b; the first value when sampled
   bool sample_pseudo_counts = false;
   bool collapsed = false;
+  bool swap_classes = true;  ///< also try to exchange two classes (naive_bayes_swap.cpp); not in the paper
   std::uint64_t seed = 1;
 };
 
@@ -87,6 +88,7 @@ class NaiveBayesGibbs {
  private:
   void start(std::uint32_t c);
   void count(ClassCounts& chain) const;
+  void try_swap(std::uint32_t c);
   void draw_pseudo_counts(std::uint32_t c);
   void draw_words();
   void score_documents();
@@ -94,6 +96,7 @@ class NaiveBayesGibbs {
   void move_documents(std::uint32_t c);
   void sweep_collapsed(std::uint32_t c);
   void update_log_joint(ClassCounts& chain) const;
+  double log_rising(const ClassCounts& chain, std::uint32_t n) const;
   void draw_noise(std::uint32_t c, std::uint32_t document, float* noise) const;
   std::size_t lane(std::uint32_t c) const { return std::size_t{c} * (options_.classes - 1); }
   std::size_t lanes() const { return std::size_t{options_.chains} * (options_.classes - 1); }
@@ -104,6 +107,7 @@ class NaiveBayesGibbs {
   std::vector<std::uint32_t> open_;
   std::vector<std::uint64_t> lengths_;  ///< of open documents, in words
   std::uint64_t open_entries_ = 0;
+  ClassCounts known_counts_;  ///< of the documents whose label is known
   std::uint64_t sweeps_ = 0;
   std::vector<ClassCounts> chains_;
   std::vector<float> log_ratios_;   ///< (word, lane): log gamma_k - log gamma_0

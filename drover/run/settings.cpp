@@ -168,6 +168,8 @@ const std::vector<OptionSpec>& options() {
        1e-9, 1e9, "text"},
       {"sample-pseudo-counts", "", "sample both pseudo-counts, with the prior Exponential(1)",
        &S::sample_pseudo_counts, 0, 0, "text"},
+      {"no-swaps", "", "do not try to exchange two classes at once: the paper's sampler to the letter",
+       &S::no_swaps, 0, 0, "text"},
       {"top-words", "N", "how many telling words to name per class", &S::top_words, 0, 1e6, "text"},
       {"demo", "", "read a small corpus that the program makes itself", &S::demo, 0, 0, "text"},
       {"documents", "N", "corpus: number of documents", &S::documents, 1, 1e8, "generate"},

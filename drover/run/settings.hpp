@@ -95,6 +95,7 @@ struct Settings {
   double class_pseudo_count = 1;
   double word_pseudo_count = 1;
   bool sample_pseudo_counts = false;
+  bool no_swaps = false;
   std::int64_t top_words = 10;
   bool demo = false;
   // generate
