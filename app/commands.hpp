@@ -12,6 +12,7 @@ int run_logz(const Invocation& invocation);
 int run_sample(const Invocation& invocation);
 int run_herd(const Invocation& invocation);
 int run_denoise(const Invocation& invocation);
+int run_tag(const Invocation& invocation);
 int run_reproduce(const Invocation& invocation);
 int run_compare(const Invocation& invocation);
 int run_learn(const Invocation& invocation);

@@ -5,8 +5,10 @@
 #include "app/output.hpp"
 #include "drover/core/error.hpp"
 #include "drover/io/atomic_file.hpp"
+#include "drover/io/conll.hpp"
 #include "drover/io/demo_corpus.hpp"
 #include "drover/io/model_file.hpp"
+#include "drover/learn/generate_tagged.hpp"
 #include "drover/model/builders.hpp"
 
 namespace drover::app {
@@ -42,12 +44,29 @@ int generate_corpus(const Invocation& invocation) {
   return 0;
 }
 
+int generate_tagged(const Invocation& invocation) {
+  const Settings& settings = invocation.settings;
+  check_outputs(settings, {".conll", ".tsv", ".txt", ".conll.gz", ".tsv.gz", ".txt.gz"});
+  const TaggedText text = generate_tagged_text(static_cast<std::size_t>(settings.sentences),
+                                               static_cast<std::uint64_t>(settings.seed));
+  write_file(settings.out.empty() ? "-" : settings.out, conll_text(text, text.label_names, text.labels));
+  if (settings.json) {
+    JsonObject object = json_envelope(invocation, {});
+    object.add("sentences", text.sentences());
+    object.add("tokens", text.tokens());
+    object.add("out", settings.out);
+    print_json(object);
+  }
+  return 0;
+}
+
 }  // namespace
 
 int run_generate(const Invocation& invocation) {
   const Settings& settings = invocation.settings;
   check_one_document(settings, {settings.out.empty() ? "-" : settings.out});
   if (invocation.arguments.at(0) == "corpus") return generate_corpus(invocation);
+  if (invocation.arguments.at(0) == "conll") return generate_tagged(invocation);
   GenerateOptions options;
   options.kind = parse_generate_kind(invocation.arguments.at(0));
   options.width = static_cast<std::uint64_t>(settings.width);

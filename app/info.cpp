@@ -60,11 +60,11 @@ int run_info(const Invocation& invocation) {
   }
   TextTable facts({"", ""});
   facts.row({"variables", fmt::format("{} ({} free)", loaded.model.variable_count(), graph.size())});
-  facts.row({"factors", fmt::format("{} stated; as run: {}, {}, {}, {}", loaded.model.factor_count(),
-                                    counted(graph.spin_pairs.size(), "spin pair"),
-                                    counted(graph.potts_pairs.size(), "Potts pair"),
-                                    counted(graph.tables.size(), "table"),
-                                    counted(graph.gates.size(), "gate"))});
+  facts.row(
+      {"factors", fmt::format("{} stated; as run: {}, {}, {}, {}", loaded.model.factor_count(),
+                              counted(graph.spin_pairs.size(), "spin pair"),
+                              counted(graph.potts_pairs.size(), "Potts pair"),
+                              counted(graph.tables.size(), "table"), counted(graph.gates.size(), "gate"))});
   facts.row({"states", fmt::format("at most {} per variable{}", graph.max_cardinality(),
                                    graph.is_binary() ? " (binary)" : "")});
   facts.row({"structure", fmt::format("{}, {}, {}", graph.is_pairwise() ? "pairwise" : "higher order",

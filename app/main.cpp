@@ -26,6 +26,7 @@ constexpr Entry entries[] = {
     {"map", drover::app::run_map},
     {"logz", drover::app::run_logz},
     {"sample", drover::app::run_sample},
+    {"tag", drover::app::run_tag},
     {"herd", drover::app::run_herd},
     {"compare", drover::app::run_compare},
     {"text", drover::app::run_text},

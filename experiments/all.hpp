@@ -19,5 +19,6 @@ Outcome herded_denoise(const Options& options);
 Outcome pmp_toy(const Options& options);
 Outcome pmp_rbm(const Options& options);
 Outcome pmp_deconvolution(const Options& options);
+Outcome herded_ner(const Options& options);
 
 }  // namespace drover::experiments

@@ -24,6 +24,8 @@ std::span<const Experiment> all_experiments() {
        "Herded Gibbs, figure 3", herded_two_variable},
       {"herded-rates", "how fast the joint distribution is reached on complete and on empty graphs",
        "Herded Gibbs, theorems 1 and 2", herded_rates},
+      {"herded-ner", "named entities by a chain and a skip-chain CRF, three decoders",
+       "Herded Gibbs, table 3", herded_ner},
       {"pmp-toy", "what PMP learns from four coupled spins, and how near its samples come",
        "PMP, section 5.1", pmp_toy},
       {"pmp-rbm", "samples of an RBM trained with PMP, against the number of sweeps", "PMP, section 5.5",

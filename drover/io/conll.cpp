@@ -207,7 +207,7 @@ std::string conll_text(const TaggedText& text, const std::vector<std::string>& n
                        const std::vector<LabelId>& found, const std::vector<float>& confidence) {
   std::string out;
   std::size_t document = 0;
-  const bool documents = text.documents() < text.sentences();
+  const bool documents = text.documents() > 1 && text.documents() < text.sentences();
   for (std::size_t s = 0; s < text.sentences(); ++s) {
     if (documents && s == text.document_begin(document)) {
       out += "-DOCSTART-\n\n";

@@ -38,6 +38,7 @@ constexpr std::size_t most_parts = 8, most_templates = 1000;
 
 template <class Number>
 bool parse_whole(std::string_view text, Number& number) {
+  if (text.size() > 1 && text[0] == '+' && text[1] != '-') text.remove_prefix(1);
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   return error == std::errc() && end == text.data() + text.size();
 }

@@ -30,14 +30,13 @@ double FieldDecoder::decode(const TagField& field, std::uint32_t number, std::sp
   assert(labels.size() == field.tokens());
   if (options_.decoder == Decoder::viterbi) {
     assert(field.skip_pairs.empty());
-    double total = 0;
     std::size_t begin = 0;
     for (std::uint32_t end : field.sentence_end) {
-      total += chain_viterbi(*field.chain, field.scores.data() + begin * stride, end - begin, back_,
-                             labels.subspan(begin, end - begin));
+      chain_viterbi(*field.chain, field.scores.data() + begin * stride, end - begin, back_,
+                    labels.subspan(begin, end - begin));
       begin = end;
     }
-    return total;
+    return field.score(labels);
   }
   if (options_.decoder == Decoder::bp) {
     std::vector<float> probabilities;

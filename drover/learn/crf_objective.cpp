@@ -27,7 +27,7 @@ void over_rows(std::size_t first, std::size_t last, F&& f) {
 
 template <class Real>
 CrfObjective<Real>::CrfObjective(const CrfData& data, const FeatureRows& features, std::size_t labels,
-                                 const Options& options)
+                                 const CrfPenalties& options)
     : data_(data),
       features_(features),
       labels_(labels),

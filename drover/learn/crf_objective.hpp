@@ -17,16 +17,17 @@
 
 namespace drover {
 
+struct CrfPenalties {
+  double l2 = 1;
+  bool l1_scaling = false;  ///< equal features share a row as an L1 penalty wants it
+  bool transitions = true;  ///< whether there are weights of label pairs
+};
+
 template <class Real>
 class CrfObjective {
  public:
-  struct Options {
-    double l2 = 1;
-    bool l1_scaling = false;  ///< equal features share a row as an L1 penalty wants it
-    bool transitions = true;
-  };
-
-  CrfObjective(const CrfData& data, const FeatureRows& features, std::size_t labels, const Options& options);
+  CrfObjective(const CrfData& data, const FeatureRows& features, std::size_t labels,
+               const CrfPenalties& options);
 
   std::size_t size() const { return (features_.rows() + labels_) * stride_; }
   /// F and its gradient.
@@ -42,7 +43,7 @@ class CrfObjective {
   const CrfData& data_;
   const FeatureRows& features_;
   std::size_t labels_, stride_;
-  Options options_;
+  CrfPenalties options_;
   std::vector<float> scale_, penalty_;
   Lists tokens_of_bundle_, bundles_of_row_;
   std::vector<Block> blocks_;

@@ -79,6 +79,8 @@ class Watcher {
     return false;
   }
 
+  bool has_ended() const { return !ended_.empty(); }
+
   void finish(std::vector<double>& v) {
     if (!best_.empty()) v = best_;
     if (best_.empty()) summary_.best_iteration = summary_.iterations;
@@ -95,6 +97,33 @@ class Watcher {
   double best_f1_ = 0;
   std::string ended_;
 };
+
+/// L-BFGS or OWL-QN from v on, for the iterations that are left; whether it converged.
+template <class Real>
+bool descend(CrfObjective<Real>& objective, std::size_t rows, const CrfTrainOptions& options,
+             std::vector<double>& v, Watcher& watcher, CrfTrainSummary& summary) {
+  const std::size_t before = summary.iterations;
+  std::span<const double> latest;  // libLBFGS goes on from the point it looked at last
+  const LbfgsSummary result = minimise(
+      v,
+      [&](std::span<const double> x, std::span<double> gradient) {
+        latest = x;
+        return objective.evaluate(x, gradient);
+      },
+      {.max_iterations = options.iterations - before,
+       .gradient_tolerance = 1e-6,
+       .value_tolerance = options.tolerance,
+       .memory = 6,
+       .l1 = options.l1,
+       .l1_begin = 0},
+      [&](std::size_t iteration, double loss) {
+        return watcher.after(before + iteration, loss, latest, objective.scale(), rows);
+      });
+  summary.evaluations += result.evaluations;
+  summary.converged = result.converged;
+  summary.ended = result.ended;
+  return result.converged;
+}
 
 /// Weights of features from parameters of rows; rows that are zero throughout go.
 void fill_weights(const FeatureRows& features, std::span<const double> v, std::span<const float> scale,
@@ -131,9 +160,8 @@ Crf train_crf(const TaggedText& text, LabelScheme scheme, const TaggedText* held
               held_out == nullptr ? CrfData{} : apply_features(*held_out, extractor, training.features));
   Watcher watcher(dev, held_out != nullptr, options, watch, summary);
 
-  CrfObjective<float> objective(
-      training.data, training.features, crf.labels.size(),
-      {.l2 = options.l2, .l1_scaling = options.l1 > 0, .transitions = templates.label_bigrams});
+  const CrfPenalties penalties{options.l2, options.l1 > 0, templates.label_bigrams};
+  CrfObjective<float> objective(training.data, training.features, crf.labels.size(), penalties);
   std::vector<double> v(objective.size(), 0.0);
   const std::size_t rows = training.features.rows();
   summary.features = training.features.features;
@@ -156,25 +184,12 @@ Crf train_crf(const TaggedText& text, LabelScheme scheme, const TaggedText* held
                    return !flat;
                  });
   } else {
-    std::span<const double> latest;  // libLBFGS goes on from the point it looked at last
-    const LbfgsSummary result = minimise(
-        v,
-        [&](std::span<const double> x, std::span<double> gradient) {
-          latest = x;
-          return objective.evaluate(x, gradient);
-        },
-        {.max_iterations = options.iterations,
-         .gradient_tolerance = 1e-6,
-         .value_tolerance = options.tolerance,
-         .memory = 6,
-         .l1 = options.l1,
-         .l1_begin = 0},
-        [&](std::size_t iteration, double loss) {
-          return watcher.after(iteration, loss, latest, objective.scale(), rows);
-        });
-    summary.evaluations = result.evaluations;
-    summary.converged = result.converged;
-    summary.ended = result.ended;
+    // Single precision while it lasts; where its rounding hides the way down, double goes on from there.
+    if (!descend(objective, rows, options, v, watcher, summary) && summary.iterations < options.iterations &&
+        !watcher.has_ended()) {
+      CrfObjective<double> careful(training.data, training.features, crf.labels.size(), penalties);
+      descend(careful, rows, options, v, watcher, summary);
+    }
   }
   watcher.finish(v);
   fill_weights(training.features, v, objective.scale(), crf);

@@ -100,6 +100,17 @@ struct Settings {
   bool demo = false;
   // generate
   std::int64_t documents = 400;
+  // tag
+  std::string algorithm = "lbfgs";
+  std::string templates;
+  std::string gazetteers;
+  std::string dev;
+  std::string scheme = "auto";
+  std::string rename;
+  bool skip = false;
+  std::string skip_data;
+  // generate
+  std::int64_t sentences = 1000;
   std::int64_t width = 10;
   std::int64_t height = 0;
   bool periodic = false;

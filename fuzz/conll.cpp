@@ -1,0 +1,20 @@
+// Tagged text in columns: reading, label schemes, writing.
+#include "drover/io/conll.hpp"
+
+#include "readers.hpp"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace drover;
+  try {
+    TextSource source(fuzz::as_text(data, size), "input", fuzz::chunk);
+    TaggedText text = read_conll(source, {.labels = ConllOptions::Labels::optional});
+    if (text.has_labels()) {
+      const LabelScheme scheme = detect_scheme(text);
+      if (scheme != LabelScheme::raw) convert_labels(text, scheme, LabelScheme::iobes);
+      conll_text(text, text.label_names, text.labels);
+    }
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::bad_data) throw;
+  }
+  return 0;
+}
