@@ -239,7 +239,7 @@ const std::vector<CommandSpec>& commands() {
        "label sequences by a conditional random field: tag train, tag eval, tag MODEL",
        {{"WHAT", "train, eval, or a model made by drover tag train"},
         {"FILES", "train: TRAIN.conll; eval: MODEL TEST.conll; otherwise the file to label", true}},
-       "drover tag train train.conll --out model.drv"},
+       "drover tag train models/names.conll --out model.drv"},
       {"reproduce",
        "an experiment of the papers, with the paper's value beside ours",
        {{"EXPERIMENT", "its name; `list` shows all"}},

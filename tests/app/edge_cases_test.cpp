@@ -126,7 +126,7 @@ TEST(EdgeCases, TuningAndPilotsStop) {
 
 TEST(EdgeCases, InterruptedWithoutResultExitsWith130) {
   TemporaryFolder folder;
-  const std::string line = "timeout --preserve-status -s INT 2 " + std::string(DROVER_COMMAND) + " logz " +
+  const std::string line = "timeout --preserve-status -s INT 5 " + std::string(DROVER_COMMAND) + " logz " +
                            grid() + " --method ais --sweeps 1000000000000 2> " + folder.file("err");
   EXPECT_EQ(WEXITSTATUS(std::system(line.c_str())), 130);
   EXPECT_NE(read_whole(folder.file("err")).find("stopped before two anneals"), std::string::npos);
