@@ -98,6 +98,24 @@ TEST(TextPosterior, ChainsAgreeOnNamesWithoutLabels) {
   EXPECT_GT(one.chain_agreement, 0.95);
 }
 
+TEST(TextPosterior, OneLabelPerClassSettlesTheNames) {
+  std::vector<std::uint32_t> truth;
+  const WordCounts counts = themes(90, truth);
+  std::vector<std::uint32_t> known(90, no_label);
+  for (std::size_t d = 0; d < 3; ++d) known[d] = truth[d];
+  for (const bool collapsed : {false, true}) {
+    const TextPosterior posterior =
+        sample_text(counts, known, {.classes = 3, .chains = 6, .collapsed = collapsed},
+                    {.burn_in = 200, .sweeps = 50, .thin = 1}, go_on);
+    EXPECT_FALSE(posterior.renamed);
+    std::vector<std::uint32_t> labels;
+    for (std::size_t d = 0; d < 90; ++d) labels.push_back(posterior.label(d));
+    EXPECT_GT(label_accuracy(labels, truth, 3, false), 0.95) << collapsed;
+    EXPECT_GT(posterior.chain_agreement, 0.95)
+        << collapsed;  // without exchanges some chains keep wrong names
+  }
+}
+
 TEST(TextPosterior, StopsWhenAskedWithWhatThereIs) {
   std::vector<std::uint32_t> truth;
   const WordCounts counts = themes(30, truth);
