@@ -72,7 +72,8 @@ class Watcher {
       ended_ = "interrupted";
       return true;
     }
-    if (!best_.empty() && iteration >= summary_.best_iteration + options_.patience) {
+    // The first iterations may find no entity at all: that is not the end of rising.
+    if (best_f1_ > 0 && iteration >= summary_.best_iteration + options_.patience) {
       ended_ = "held-out F1 no longer rises";
       return true;
     }
