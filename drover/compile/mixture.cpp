@@ -260,28 +260,46 @@ double improve(Cardinalities cardinalities, std::span<const double> table, Mixtu
   return divergence;
 }
 
-// The best of fits with 1, 2, 4, ... components; the table sums to one.
-Mixture fit(Cardinalities cardinalities, std::span<const double> table, const MixtureOptions& options,
-            double& divergence) {
-  constexpr int most_steps = 400, steps_between_checks = 25;
-  Mixture best;
-  divergence = std::numeric_limits<double>::infinity();
-  for (std::uint32_t components = 1; components <= options.most_components; components *= 2) {
-    Mixture mixture = empty_mixture(cardinalities, components);
+// The largest number that the mixture can be multiplied with and stay below the table.
+double room_below(Cardinalities cardinalities, std::span<const double> table, const Mixture& mixture) {
+  double scale = std::numeric_limits<double>::infinity();
+  for_each_entry(cardinalities, [&](std::size_t index, std::span<const std::uint32_t> x) {
+    scale = std::min(scale, table[index] / mixture_value(mixture, x));
+  });
+  return scale;
+}
+
+struct Fit {
+  Mixture mixture;
+  double divergence = 0;
+  double scale = 0;  ///< room_below(): one minus it is the share of the residual
+};
+
+// Of fits with 1, 2, 4, ... components the one that leaves the least residual; the table sums to one.
+Fit fit(Cardinalities cardinalities, std::span<const double> table, const MixtureOptions& options) {
+  constexpr int steps_between_checks = 25;
+  constexpr double work = 4e6;  // bounds the time of a fit to some tens of milliseconds
+  const std::size_t enough = table.size() / *std::max_element(cardinalities.begin(), cardinalities.end());
+  Fit best;
+  for (std::uint32_t components = 1; components <= options.most_components && components / 2 < enough;
+       components *= 2) {
+    Fit one;
+    one.mixture = empty_mixture(cardinalities, components);
     RandomSequence random(components, Stream::generate);
-    for (double& value : mixture.values) value = 0.5 + random.uniform();
-    double now = 0, before = std::numeric_limits<double>::infinity();
-    for (int step = 0; step < most_steps; ++step) {
-      now = improve(cardinalities, table, mixture);
+    for (double& value : one.mixture.values) value = 0.5 + random.uniform();
+    const double step_work =
+        static_cast<double>(table.size()) * components * static_cast<double>(cardinalities.size());
+    const int steps = static_cast<int>(std::clamp(work / step_work, 50.0, 1000.0));
+    double before = std::numeric_limits<double>::infinity();
+    for (int step = 0; step < steps; ++step) {
+      one.divergence = improve(cardinalities, table, one.mixture);
       if (step % steps_between_checks != 0) continue;
-      if (now < options.good_fit || before - now < 0.01 * now) break;
-      before = now;
+      if (one.divergence < options.good_fit || before - one.divergence < 0.01 * one.divergence) break;
+      before = one.divergence;
     }
-    if (now < divergence) {
-      divergence = now;
-      best = std::move(mixture);
-    }
-    if (divergence <= options.good_fit) break;
+    one.scale = std::min(1.0, room_below(cardinalities, table, one.mixture));
+    if (one.scale > best.scale) best = std::move(one);
+    if (best.scale > 1 - options.small_residual) break;
   }
   return best;
 }
@@ -303,20 +321,16 @@ void add_fitted(Cardinalities cardinalities, std::vector<double> log_table, cons
   for (std::size_t e = 0; e < table.size(); ++e) table[e] = std::exp(log_table[e] - total);
   dual.log_constant += total;
   dual.fitted = true;
-  Mixture mixture = fit(cardinalities, table, options, dual.divergence);
-  std::vector<double> fitted(table.size());
-  double scale = 1;
-  for_each_entry(cardinalities, [&](std::size_t index, std::span<const std::uint32_t> x) {
-    fitted[index] = mixture_value(mixture, x);
-    scale = std::min(scale, table[index] / fitted[index]);
-  });
+  Fit best = fit(cardinalities, table, options);
+  Mixture& mixture = best.mixture;
+  dual.divergence = best.divergence;
   for (std::uint32_t k = 0; k < cardinalities[0]; ++k)
-    for (std::uint32_t r = 0; r < mixture.components; ++r) value_of(mixture, 0, k, r) *= scale;
+    for (std::uint32_t r = 0; r < mixture.components; ++r) value_of(mixture, 0, k, r) *= best.scale;
   mixture.residual.resize(table.size());
-  for (std::size_t e = 0; e < table.size(); ++e) {
-    mixture.residual[e] = std::max(0.0, table[e] - scale * fitted[e]);
-    dual.residual_share += mixture.residual[e];
-  }
+  for_each_entry(cardinalities, [&](std::size_t index, std::span<const std::uint32_t> x) {
+    mixture.residual[index] = std::max(0.0, table[index] - mixture_value(mixture, x));
+    dual.residual_share += mixture.residual[index];
+  });
   dual.mixtures.push_back(std::move(mixture));
 }
 

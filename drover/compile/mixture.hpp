@@ -50,8 +50,9 @@ struct FactorDual {
 };
 
 struct MixtureOptions {
-  std::uint32_t most_components = 8;  ///< of a fitted decomposition
-  double good_fit = 1e-6;             ///< divergence at which no more components are tried
+  std::uint32_t most_components = 32;  ///< of a fitted decomposition
+  double good_fit = 1e-6;              ///< divergence at which a fit is not improved further
+  double small_residual = 0.05;        ///< share of the residual at which no more components are tried
 };
 
 /// Of a table with the last variable fastest; entries may be minus infinity, but not all of them.
