@@ -210,6 +210,7 @@ int run_learn(const Invocation& invocation) {
       },
       split.held_out);
   bar.clear();
+  const double seconds = bar.seconds();
 
   // The same number of samples as rows to compare with: MMD depends on it.
   const std::vector<Value>& reference = split.held_out.empty() ? split.training : split.held_out;
@@ -222,7 +223,7 @@ int run_learn(const Invocation& invocation) {
                                  static_cast<std::uint32_t>(std::max<std::size_t>(compared, shown_samples)),
                                  100, options.fit.seed),
                   0,
-                  bar.seconds(),
+                  seconds,
                   {}};
   outcome.log_mmd =
       log_mmd_of(machine, outcome.samples, std::span(reference).first(compared * table.variables()));

@@ -47,29 +47,30 @@ void SumRows(const float* HWY_RESTRICT matrix, std::size_t stride, const float* 
   }
 }
 
-// matrix[row] += scale * values for the chosen rows, at `columns` columns (a multiple of the vector).
-void AddToRows(float* HWY_RESTRICT matrix, std::size_t stride, const std::uint32_t* HWY_RESTRICT rows,
-               std::size_t count, std::size_t columns, float scale, const float* HWY_RESTRICT values) {
+// out[c] += scale times the sum of the chosen rows at c, for `columns` columns (a multiple of the vector).
+void AddRowSums(const float* HWY_RESTRICT matrix, std::size_t stride, const std::uint32_t* HWY_RESTRICT rows,
+                std::size_t count, std::size_t columns, float scale, float* HWY_RESTRICT out) {
   const FloatTag d;
   constexpr std::size_t width = block_vectors * vector_lanes;
   const FloatVector factor = hn::Set(d, scale);
   std::size_t c = 0;
   for (; c + width <= columns; c += width) {
-    FloatVector term[block_vectors];
-    for (std::size_t k = 0; k < block_vectors; ++k)
-      term[k] = hn::Mul(factor, hn::Load(d, values + c + k * vector_lanes));
+    FloatVector sum[block_vectors];
+    for (std::size_t k = 0; k < block_vectors; ++k) sum[k] = hn::Zero(d);
     for (std::size_t r = 0; r < count; ++r) {
-      float* row = matrix + rows[r] * stride + c;
+      const float* row = matrix + rows[r] * stride + c;
       for (std::size_t k = 0; k < block_vectors; ++k)
-        hn::Store(hn::Add(hn::Load(d, row + k * vector_lanes), term[k]), d, row + k * vector_lanes);
+        sum[k] = hn::Add(sum[k], hn::Load(d, row + k * vector_lanes));
+    }
+    for (std::size_t k = 0; k < block_vectors; ++k) {
+      float* at = out + c + k * vector_lanes;
+      hn::Store(hn::MulAdd(factor, sum[k], hn::Load(d, at)), d, at);
     }
   }
   for (; c < columns; c += vector_lanes) {
-    const FloatVector term = hn::Mul(factor, hn::Load(d, values + c));
-    for (std::size_t r = 0; r < count; ++r) {
-      float* at = matrix + rows[r] * stride + c;
-      hn::Store(hn::Add(hn::Load(d, at), term), d, at);
-    }
+    FloatVector sum = hn::Zero(d);
+    for (std::size_t r = 0; r < count; ++r) sum = hn::Add(sum, hn::Load(d, matrix + rows[r] * stride + c));
+    hn::Store(hn::MulAdd(factor, sum, hn::Load(d, out + c)), d, out + c);
   }
 }
 
@@ -108,13 +109,14 @@ namespace drover {
 namespace {
 
 HWY_EXPORT(SumRows);
-HWY_EXPORT(AddToRows);
+HWY_EXPORT(AddRowSums);
 HWY_EXPORT(Probabilities);
 HWY_EXPORT(DrawUnits);
 
 /// Columns that pass together: 784 rows of them are 400 kB, which the second-level cache holds.
 constexpr std::size_t column_block = 128;
-constexpr std::size_t grain = 8;  ///< rows of a batch per task
+constexpr std::size_t grain =
+    32;  ///< rows of a batch per task: enough for a block of weights to be used often
 
 std::size_t padded(std::size_t n) {
   return (n + 63) / 64 * 64;
@@ -211,21 +213,35 @@ void RbmBatch::clear(Sums& sums) const {
 
 void RbmBatch::add(const ActiveUnits& v, const AlignedVector<float>& probabilities, float scale,
                    Sums& sums) const {
-  // By columns: no two tasks touch the same number, and each adds its rows in order.
-  constexpr std::size_t task_columns = 64;
-  tbb::parallel_for(std::size_t{0}, hidden_stride_ / task_columns, [&](std::size_t task) {
-    const std::size_t c = task * task_columns;
-    for (std::size_t r = 0; r < v.rows(); ++r) {
-      const auto rows = v.row(r);
-      const float* values = probabilities.data() + r * hidden_stride_ + c;
-      HWY_DYNAMIC_DISPATCH(AddToRows)
-      (sums.weights.data() + c, hidden_stride_, rows.data(), rows.size(), task_columns, scale, values);
-      const std::uint32_t zero = 0;
-      HWY_DYNAMIC_DISPATCH(AddToRows)(sums.hidden.data() + c, 0, &zero, 1, task_columns, scale, values);
-    }
-  });
+  // For every visible unit the rows in which it is on; the last list has all rows, for the hidden biases. A
+  // weight's sum is then one pass over rows of probabilities, kept in registers.
+  std::vector<std::uint32_t> begin(visible_ + 1, 0);
   for (std::size_t r = 0; r < v.rows(); ++r)
-    for (std::uint32_t i : v.row(r)) sums.visible[i] += scale;
+    for (std::uint32_t i : v.row(r)) ++begin[i + 1];
+  for (std::size_t i = 0; i < visible_; ++i) {
+    sums.visible[i] += scale * static_cast<float>(begin[i + 1]);
+    begin[i + 1] += begin[i];
+  }
+  std::vector<std::uint32_t> rows(begin.back() + v.rows());
+  std::vector<std::uint32_t> next(begin.begin(), begin.end());
+  for (std::size_t r = 0; r < v.rows(); ++r) {
+    for (std::uint32_t i : v.row(r)) rows[next[i]++] = static_cast<std::uint32_t>(r);
+    rows[begin.back() + r] = static_cast<std::uint32_t>(r);
+  }
+  // A block of columns of the probabilities stays in the first-level cache while all units pass.
+  constexpr std::size_t task_columns = 128;
+  const auto add_block = [&](std::size_t c) {
+    const std::size_t columns = std::min(task_columns, hidden_stride_ - c);
+    const auto add_list = [&](std::size_t first, std::size_t count, float* out) {
+      HWY_DYNAMIC_DISPATCH(AddRowSums)
+      (probabilities.data() + c, hidden_stride_, rows.data() + first, count, columns, scale, out + c);
+    };
+    for (std::size_t i = 0; i < visible_; ++i)
+      add_list(begin[i], begin[i + 1] - begin[i], sums.weights.data() + i * hidden_stride_);
+    add_list(begin.back(), v.rows(), sums.hidden.data());
+  };
+  tbb::parallel_for(std::size_t{0}, (hidden_stride_ + task_columns - 1) / task_columns,
+                    [&](std::size_t task) { add_block(task * task_columns); });
 }
 
 void select_rows(std::span<const Value> values, std::size_t variables, std::span<const std::uint32_t> chosen,

@@ -4,9 +4,10 @@
 //   gradient_ij += v_i h_j                                                            (statistics)
 //
 // States are zeros and ones, mostly zeros, so a product with the weights is a sum of the rows of those units
-// that are on (and the statistics add to those rows only): several times less work than a dense product. The
-// weights are kept twice, by visible and by hidden unit, with rows padded to whole vectors; columns are taken
-// in blocks that stay in the nearest caches while all rows of the batch pass.
+// that are on (and a statistic is a sum over the rows of the batch in which its unit is on): several times
+// less work than a dense product. The weights are kept twice, by visible and by hidden unit, with rows padded
+// to whole vectors; columns are taken in blocks that stay in the nearest caches while all rows of the batch
+// pass.
 //
 // Sums are in float, in a fixed order: the bits do not depend on the number of threads.
 #pragma once
