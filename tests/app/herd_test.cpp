@@ -150,7 +150,7 @@ TEST(Herd, ClassifiesWithWhatItLearnedFromPseudoSamples) {
   EXPECT_EQ(json["rows"], 320);
   // One row in ten cannot be known; 80 rows have four standard deviations of 0.034.
   EXPECT_LT(found["error"].get<double>(), 0.1 + 4 * 0.034);
-  EXPECT_GT(found["majority_error"].get<double>(), 0.2);
+  EXPECT_GT(found["majority_error"].get<double>(), 0.1);
   // The same seed keeps the same rows apart, another seed others.
   const auto again = drover_command("herd " + data + " --json --samples 20000 --classify class").json();
   EXPECT_EQ(again["classification"], found);
