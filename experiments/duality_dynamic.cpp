@@ -104,7 +104,7 @@ Outcome duality_dynamic(const Options& options) {
   outcome.notes.emplace_back(
       "an edit takes the same steps on any graph; on large ones it waits for memory outside the caches");
   outcome.claims.push_back(
-      {"an edit in place does not grow with the graph (exponent below 0.4), building anew does (above 0.7)",
+      {"an edit in place hardly grows with the graph (exponent below 0.4), building anew does (above 0.7)",
        edit_slope < 0.4 && rebuild_slope > 0.7});
   outcome.claims.push_back(
       {"on the largest graph an edit in place is a thousand times faster than building anew",
