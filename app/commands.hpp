@@ -14,6 +14,7 @@ int run_herd(const Invocation& invocation);
 int run_denoise(const Invocation& invocation);
 int run_tag(const Invocation& invocation);
 int run_reproduce(const Invocation& invocation);
+int run_stream(const Invocation& invocation);
 int run_compare(const Invocation& invocation);
 int run_learn(const Invocation& invocation);
 int run_text(const Invocation& invocation);

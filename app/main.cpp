@@ -28,6 +28,7 @@ constexpr Entry entries[] = {
     {"sample", drover::app::run_sample},
     {"tag", drover::app::run_tag},
     {"herd", drover::app::run_herd},
+    {"stream", drover::app::run_stream},
     {"compare", drover::app::run_compare},
     {"text", drover::app::run_text},
     {"denoise", drover::app::run_denoise},

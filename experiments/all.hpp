@@ -13,6 +13,8 @@ Outcome herded_rates(const Options& options);
 Outcome duality_grid(const Options& options);
 Outcome duality_random(const Options& options);
 Outcome duality_complete(const Options& options);
+Outcome duality_logz(const Options& options);
+Outcome duality_dynamic(const Options& options);
 Outcome text_sentiment(const Options& options);
 Outcome herded_denoise(const Options& options);
 

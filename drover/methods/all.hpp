@@ -24,6 +24,8 @@ Method mplp_method();
 Method lp_method();
 Method primal_dual_method();
 Method tree_primal_dual_method();
+Method primal_dual_em_method();
+Method primal_dual_mean_field_method();
 Method swendsen_wang_method();
 Method partial_swendsen_wang_method();
 Method generalized_swendsen_wang_method();

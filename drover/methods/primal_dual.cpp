@@ -4,6 +4,7 @@
 
 #include "drover/compile/cluster_bonds.hpp"
 #include "drover/methods/all.hpp"
+#include "drover/methods/dual_bound.hpp"
 #include "drover/methods/gibbs_kernel.hpp"
 #include "drover/sample/primal_dual_chain.hpp"
 #include "drover/sample/primal_dual_lanes.hpp"
@@ -17,8 +18,10 @@ constexpr std::uint32_t default_tree_chains = 64;
 // Decomposing a table takes time in proportion to its entries and the components of its mixtures.
 constexpr std::size_t largest_table = 4096;
 
-std::string why_not(const Problem& problem, Task) {
+std::string why_not(const Problem& problem, Task task) {
   const Graph& graph = problem.graph();
+  if (task == Task::logz && !graph.is_spin())
+    return "its bound of log Z takes binary variables with strictly positive factors of one or two variables";
   for (std::size_t f = 0; f < graph.tables.size(); ++f)
     if (graph.tables.values(f).size() > largest_table)
       return fmt::format("the factor over {} has {} entries; factors of up to {} are decomposed",
@@ -91,6 +94,11 @@ SampleResult sample(const Problem& problem, const Monitor& monitor, DrawConsumer
   });
 }
 
+LogZResult logz(const Problem& problem, const Monitor& monitor) {
+  const DualLogZOptions options = dual_bound_options(problem, monitor);
+  return dual_bound_result(problem, options, dual_log_z(spin_edges(spin_graph(problem.graph())), options));
+}
+
 ForestChoice forest_choice(const Settings& settings) {
   return settings.redraw ? ForestChoice::redrawn : ForestChoice::heaviest;
 }
@@ -123,7 +131,7 @@ Method primal_dual_method() {
           why_not,
           marginals,
           nullptr,
-          nullptr,
+          logz,
           sample,
           chain_option_names + " tolerance"};
 }

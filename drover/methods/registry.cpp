@@ -60,6 +60,8 @@ std::span<const Method> all_methods() {
       lp_method(),
       primal_dual_method(),
       tree_primal_dual_method(),
+      primal_dual_em_method(),
+      primal_dual_mean_field_method(),
       swendsen_wang_method(),
       partial_swendsen_wang_method(),
       generalized_swendsen_wang_method(),

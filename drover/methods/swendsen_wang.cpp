@@ -6,6 +6,7 @@
 
 #include "drover/methods/all.hpp"
 #include "drover/methods/chains.hpp"
+#include "drover/methods/dual_bound.hpp"
 #include "drover/sample/generalized_swendsen_wang.hpp"
 
 namespace drover {
@@ -45,6 +46,11 @@ SampleResult sample(const Problem& problem, const Monitor& monitor, DrawConsumer
   return sample_by_chains(problem, method, SwendsenWang(problem.graph(), share), options, monitor, consumer);
 }
 
+LogZResult logz(const Problem& problem, const Monitor& monitor) {
+  const DualLogZOptions options = dual_bound_options(problem, monitor);
+  return dual_bound_result(problem, options, cluster_log_z(problem.graph(), options));
+}
+
 std::string why_not_generalized(const Problem& problem, Task) {
   const Graph& graph = problem.graph();
   for (std::size_t f = 0; f < graph.tables.size(); ++f)
@@ -78,7 +84,7 @@ Method swendsen_wang_method() {
             return marginals(problem, monitor, "swendsen-wang", 1);
           },
           nullptr,
-          nullptr,
+          logz,
           [](const Problem& problem, const Monitor& monitor, DrawConsumer& consumer) {
             return sample(problem, monitor, consumer, "swendsen-wang", 1);
           },

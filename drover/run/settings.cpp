@@ -16,8 +16,8 @@ constexpr std::string_view inference = "marginals map logz sample";
 constexpr std::string_view sampling = "marginals sample";
 constexpr std::string_view nearly_all =
     "info marginals map logz sample herd diagnose generate convert methods bench reproduce compare learn "
-    "text denoise tag";
-constexpr std::string_view with_model = "marginals map logz sample info";
+    "text denoise tag stream";
+constexpr std::string_view with_model = "marginals map logz sample info stream";
 
 const std::vector<OptionSpec>& options() {
   using S = Settings;
@@ -33,7 +33,7 @@ const std::vector<OptionSpec>& options() {
       {"method", "NAME", "the method, or auto; `drover methods` lists them", &S::method, 0, 0,
        "marginals map logz sample learn text denoise tag"},
       {"seed", "N", "seed of all randomness; same seed, same result", &S::seed, 0, large,
-       "marginals map logz sample herd generate bench info reproduce learn text denoise tag"},
+       "marginals map logz sample herd generate bench info reproduce learn text denoise tag stream"},
       {"threads", "N", "threads to use; 0 means all cores. Results do not depend on it", &S::threads, 0, 4096,
        nearly_all},
       {"chains", "N", "independent chains; 0 lets the method choose", &S::chains, 0, 1 << 20,
@@ -46,7 +46,7 @@ const std::vector<OptionSpec>& options() {
       {"samples", "N", "draws kept in all (herd: pseudo-samples); 0 lets the method choose", &S::samples, 0,
        large, "sample herd"},
       {"time", "SECONDS", "stop after this time with the result so far; 0 means no limit", &S::time, 0, 1e9,
-       "marginals map logz sample herd reproduce learn text denoise tag"},
+       "marginals map logz sample herd reproduce learn text denoise tag stream"},
       {"target-rhat", "X", "stop when the largest R-hat falls to X with enough draws; 0 means no such rule",
        &S::target_rhat, 0, 10, sampling},
       {"target-mcse", "X",
@@ -144,6 +144,15 @@ const std::vector<OptionSpec>& options() {
        0, 2, "denoise"},
       {"truth", "FILE", "the clean image, to measure the error", &S::truth, 0, 0, "denoise"},
       {"grey", "", "write the posterior mean in greys, not the nearest level", &S::grey, 0, 0, "denoise"},
+      {"edits", "FILE", "read edits from here instead of the standard input", &S::edits, 0, 0, "stream"},
+      {"edits-per-sweep", "N", "sweep after every N edits; 0 means only when asked to", &S::edits_per_sweep,
+       0, large, "stream"},
+      {"every", "N", "answer with the marginals of all variables after every N sweeps; 0 means when asked",
+       &S::every, 0, large, "stream"},
+      {"half-life", "SWEEPS", "sweeps after which a sweep counts half in the marginals", &S::half_life, 1e-3,
+       1e12, "stream"},
+      {"live", "", "sweep on while no edits come in; results then depend on time", &S::live, 0, 0, "stream"},
+      {"forest", "", "primal-dual-em: all variables at once over a spanning forest", &S::forest, 0, 0, "map"},
       {"data", "DIR",
        "folder with the papers' data sets; without it the program makes stand-ins, and says so", &S::data, 0,
        0, "reproduce"},
@@ -260,6 +269,10 @@ const std::vector<CommandSpec>& commands() {
        "R-hat, effective sample size and autocorrelation of a draws file",
        {{"DRAWS", "a draws file: .npz, .csv, .nc"}},
        "drover diagnose draws.npz"},
+      {"stream",
+       "sample a binary pairwise model while it changes: JSON lines in, JSON lines out",
+       {{"MODEL", "a model file"}},
+       "drover stream models/grid-3x3.uai --edits models/edits.jsonl"},
       {"compare",
        "how far two sets of samples are apart: MMD, single and pair statistics",
        {{"A", "a data table: .csv, .tsv, .npz (draws too), IDX"}, {"B", "another"}},

@@ -80,6 +80,14 @@ struct Settings {
   double truncation = 0.5;
   std::string truth;
   bool grey = false;
+  // stream
+  std::string edits;  ///< a file of edits; empty: the standard input
+  std::int64_t edits_per_sweep = 0;
+  std::int64_t every = 0;
+  double half_life = 100;
+  bool live = false;
+  // primal-dual-em
+  bool forest = false;
   // reproduce
   std::string data;
   bool quick = false;

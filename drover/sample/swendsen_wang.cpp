@@ -245,6 +245,16 @@ std::size_t SwendsenWang::cluster_count(const State& state) {
   return count;
 }
 
+double SwendsenWang::log_cluster_probability(const State& state) const {
+  double total = 0;
+  for (std::size_t v = 0; v < size(); ++v) {
+    if (state.parents[v] != v) continue;
+    total += has_fields_ ? std::log(state.probabilities[graph_->unary_offsets[v] + state.values[v]])
+                         : -std::log(graph_->cardinalities[v]);
+  }
+  return total;
+}
+
 void SwendsenWang::read(const State& state, std::uint32_t, std::span<Value> values) const {
   std::ranges::copy(state.values, values.begin());
 }

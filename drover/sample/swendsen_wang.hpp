@@ -76,6 +76,8 @@ class SwendsenWang {
 
   /// Clusters of the last sweep.
   static std::size_t cluster_count(const State& state);
+  /// log of the probability that the last sweep, one with sums, drew the values of all clusters with.
+  double log_cluster_probability(const State& state) const;
 
  private:
   static constexpr Value bonded = 0xffff;

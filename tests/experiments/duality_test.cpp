@@ -18,5 +18,13 @@ TEST(Experiments, DualityComplete) {
   testing::expect_claims_hold("duality-complete");
 }
 
+TEST(Experiments, DualityLogZ) {
+  testing::expect_claims_hold("duality-logz");
+}
+
+TEST(Experiments, DualityDynamic) {
+  testing::expect_claims_hold("duality-dynamic");
+}
+
 }  // namespace
 }  // namespace drover

@@ -1,0 +1,139 @@
+// The registry's entries for duality without sampling: EM for a best state (drover/infer/primal_dual_em.hpp)
+// and mean field for marginals (drover/infer/primal_dual_mean_field.hpp).
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "drover/compile/spin_graph.hpp"
+#include "drover/core/random.hpp"
+#include "drover/infer/mean_field.hpp"
+#include "drover/infer/primal_dual_em.hpp"
+#include "drover/infer/primal_dual_mean_field.hpp"
+#include "drover/methods/all.hpp"
+#include "drover/methods/chains.hpp"
+
+namespace drover {
+
+namespace {
+
+std::string why_not(const Problem& problem, Task) {
+  if (problem.graph().is_spin()) return "";
+  return "it takes binary variables with strictly positive factors of one or two variables";
+}
+
+// One climb from the signs of the fields, then from random states: `--chains` climbs in all.
+BestStateResult map(const Problem& problem, const Monitor& monitor) {
+  const Settings& settings = problem.settings();
+  const PrimalDualEm em(spin_edges(spin_graph(problem.graph())), settings.forest);
+  const std::uint32_t climbs = settings.chains > 0 ? static_cast<std::uint32_t>(settings.chains) : 16;
+  const Random random(static_cast<std::uint64_t>(settings.seed), Stream::start);
+  BestStateResult result;
+  std::uint64_t steps = 0;
+  std::vector<Value> x(problem.graph().size());
+  for (std::uint32_t c = 0; c < climbs && !(c > 0 && monitor.should_stop()); ++c) {
+    for (std::uint32_t v = 0; v < x.size(); ++v)
+      x[v] = (c == 0 ? em.graph().field[v] > 0 : random.uniform(c, 0, v) < 0.5) ? 1 : 0;
+    steps += em.climb(x).steps;
+    const double score = log_score(problem.graph(), x);
+    if (result.assignment.empty() || score > result.log_score) {
+      result.assignment = x;
+      result.log_score = score;
+    }
+    ++result.chains;
+  }
+  result.updates = static_cast<double>(steps) * static_cast<double>(x.size());
+  result.details = {{"steps", steps}, {"forest_pairs", em.forest_size()}};
+  result.warnings.emplace_back("primal-dual-em stops at a local optimum; annealed-gibbs searches further");
+  return result;
+}
+
+// Variables and duals in turn until they rest, then ordinary mean field from there.
+MeanFieldRun run_mean_field(const Problem& problem, const Monitor& monitor, RunFacts& facts) {
+  const Graph& graph = problem.graph();
+  const PrimalDualMeanField dual(spin_edges(spin_graph(graph)));
+  MeanFieldOptions options;
+  if (problem.settings().iterations > 0)
+    options.iterations = static_cast<std::uint64_t>(problem.settings().iterations);
+  const MeanField field(graph);
+  std::vector<double> start = field.start_at_unaries();
+  std::vector<double> p(graph.size()), tau(dual.dual_count());
+  for (std::size_t v = 0; v < p.size(); ++v) p[v] = start[2 * v + 1];
+  std::uint64_t done = 0;
+  double change = 1;
+  while (done < options.iterations && change > options.tolerance && !monitor.should_stop()) {
+    dual.update_duals(p, tau);
+    change = dual.update_variables(tau, p);
+    ++done;
+  }
+  dual.update_duals(p, tau);
+  for (std::size_t v = 0; v < p.size(); ++v) {
+    start[2 * v] = 1 - p[v];
+    start[2 * v + 1] = p[v];
+  }
+  const double before = field.bound(start);
+  MeanFieldRun run =
+      field.run(std::move(start), options, [&](std::uint64_t, double) { return !monitor.should_stop(); });
+  facts.sweeps = done + run.iterations;
+  facts.updates = static_cast<double>(facts.sweeps) * static_cast<double>(p.size());
+  facts.details = {{"dual_iterations", done},
+                   {"dual_bound", dual.bound(p, tau)},
+                   {"bound_before_finish", before},
+                   {"finish_iterations", run.iterations},
+                   {"lower_bound", run.bound}};
+  if (!run.converged)
+    facts.warnings.push_back(fmt::format("mean field still moved after {} iterations", run.iterations));
+  return run;
+}
+
+MarginalsResult marginals(const Problem& problem, const Monitor& monitor) {
+  MarginalsResult result;
+  const MeanFieldRun run = run_mean_field(problem, monitor, result);
+  const std::size_t size = problem.graph().size();
+  for (std::size_t v = 0; v < size; ++v) {
+    result.marginals.push_back({run.probabilities[2 * v], run.probabilities[2 * v + 1]});
+    result.mcse.push_back({not_known, not_known});
+  }
+  result.rhat.assign(size, not_known);
+  result.ess.assign(size, not_known);
+  result.converged = run.converged;
+  result.warnings.emplace_back(
+      "mean field takes the variables for independent: its marginals have an error that no figure here "
+      "shows");
+  if (problem.settings().check) check_against_exact(problem, result);
+  return result;
+}
+
+LogZResult logz(const Problem& problem, const Monitor& monitor) {
+  LogZResult result;
+  result.log_z = result.lower = run_mean_field(problem, monitor, result).bound;
+  result.warnings.emplace_back("mean field gives a lower bound of log Z, not an estimate");
+  return result;
+}
+
+}  // namespace
+
+Method primal_dual_em_method() {
+  return {"primal-dual-em",
+          "EM over the duals of all factors: all variables climb at once; with --forest, trees at once",
+          "Mescheder, Nowozin and Geiger 2016",
+          why_not,
+          nullptr,
+          map,
+          nullptr,
+          nullptr,
+          "chains forest"};
+}
+
+Method primal_dual_mean_field_method() {
+  return {"primal-dual-mean-field",
+          "mean field over variables and duals in turn, finished by ordinary mean field",
+          "Mescheder, Nowozin and Geiger 2016",
+          why_not,
+          marginals,
+          nullptr,
+          logz,
+          nullptr,
+          "iterations"};
+}
+
+}  // namespace drover

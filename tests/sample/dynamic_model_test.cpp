@@ -1,0 +1,338 @@
+#include "drover/sample/dynamic_model.hpp"
+
+#include <gtest/gtest.h>
+#include <tbb/task_arena.h>
+
+#include <cmath>
+#include <map>
+
+#include "tests/support/kernel_test.hpp"
+#include "tests/support/random_models.hpp"
+
+namespace drover {
+namespace {
+
+using Id = DynamicModel::Id;
+
+// The same edits in the plainest possible form.
+struct Mirror {
+  struct Variable {
+    double log_odds = 0;
+    int clamped = -1;
+  };
+  struct Factor {
+    Id first, second;
+    std::array<double, 4> log_values;
+  };
+  std::map<Id, Variable> variables;
+  std::map<Id, Factor> factors;
+
+  std::vector<Id> ids() const {
+    std::vector<Id> result;
+    for (const auto& [id, variable] : variables) result.push_back(id);
+    return result;
+  }
+  Model model(const std::vector<Id>& order) const {
+    Model model;
+    std::map<Id, VariableId> number;
+    for (Id id : order) {
+      number[id] = static_cast<VariableId>(model.cardinalities.size());
+      model.cardinalities.push_back(2);
+      const double unary[2] = {0, variables.at(id).log_odds};
+      model.unaries.add(number[id], unary);
+    }
+    for (const auto& [id, factor] : factors) {
+      const VariableId scope[2] = {number.at(factor.first), number.at(factor.second)};
+      model.tables.add(scope, factor.log_values);
+    }
+    return model;
+  }
+  Evidence evidence(const std::vector<Id>& order) const {
+    Evidence evidence;
+    for (std::size_t v = 0; v < order.size(); ++v)
+      if (variables.at(order[v]).clamped >= 0)
+        evidence.add(static_cast<VariableId>(v), static_cast<Value>(variables.at(order[v]).clamped));
+    return evidence;
+  }
+};
+
+class Editor {
+ public:
+  Editor(DynamicModel& dynamic, std::uint64_t seed, double scale)
+      : dynamic_(dynamic), random_(seed, Stream::generate), scale_(scale) {}
+
+  const Mirror& mirror() const { return mirror_; }
+
+  void edit() {
+    const std::uint32_t what = random_.below(12);
+    if (mirror_.variables.size() < 3 || (what == 0 && mirror_.variables.size() < 7)) {
+      const double log_odds = scale_ * random_.normal();
+      const Id id = dynamic_.add_variable(log_odds);
+      EXPECT_FALSE(mirror_.variables.contains(id));
+      EXPECT_FALSE(removed_.contains(id));
+      mirror_.variables[id] = {log_odds, -1};
+    } else if (what == 1 && mirror_.variables.size() > 4) {
+      const Id id = any(mirror_.variables);
+      dynamic_.remove_variable(id);
+      mirror_.variables.erase(id);
+      std::erase_if(mirror_.factors,
+                    [&](const auto& entry) { return entry.second.first == id || entry.second.second == id; });
+      removed_[id] = true;
+    } else if (what == 2) {
+      const Id id = any(mirror_.variables);
+      dynamic_.set_unary(id, mirror_.variables[id].log_odds = scale_ * random_.normal());
+    } else if (what == 3) {
+      const Id id = any(mirror_.variables);
+      mirror_.variables[id].clamped = static_cast<int>(random_.below(2));
+      dynamic_.clamp(id, mirror_.variables[id].clamped == 1);
+    } else if (what <= 5) {
+      const Id id = any(mirror_.variables);
+      mirror_.variables[id].clamped = -1;
+      dynamic_.release(id);
+    } else if (what <= 7 && mirror_.factors.size() > 3) {
+      const Id id = any(mirror_.factors);
+      dynamic_.remove_factor(id);
+      mirror_.factors.erase(id);
+      EXPECT_FALSE(dynamic_.has_factor(id));
+    } else {
+      add_factor();
+    }
+  }
+
+  void check_ids() const {
+    EXPECT_EQ(dynamic_.variable_count(), mirror_.variables.size());
+    EXPECT_EQ(dynamic_.factor_count(), mirror_.factors.size());
+    std::map<Id, std::size_t> degree;
+    for (const auto& [id, factor] : mirror_.factors) {
+      EXPECT_TRUE(dynamic_.has_factor(id));
+      ++degree[factor.first];
+      ++degree[factor.second];
+    }
+    for (const auto& [id, variable] : mirror_.variables) {
+      EXPECT_TRUE(dynamic_.has_variable(id));
+      EXPECT_EQ(dynamic_.degree(id), degree[id]);
+    }
+    for (const auto& [id, unused] : removed_) EXPECT_FALSE(dynamic_.has_variable(id));
+  }
+
+ private:
+  template <class Map>
+  Id any(const Map& map) {
+    return std::next(map.begin(), random_.below(static_cast<std::uint32_t>(map.size())))->first;
+  }
+  void add_factor() {
+    const Id first = any(mirror_.variables), second = any(mirror_.variables);
+    if (first == second) return;
+    std::array<double, 4> values{};
+    Id id = 0;
+    if (random_.below(2) == 0) {
+      const double coupling = scale_ * random_.normal() / 2;
+      values = {coupling, -coupling, -coupling, coupling};
+      id = dynamic_.add_factor(first, second, coupling);
+    } else {
+      for (double& value : values) value = scale_ * random_.normal();
+      id = dynamic_.add_factor(first, second, values);
+    }
+    EXPECT_FALSE(mirror_.factors.contains(id));
+    mirror_.factors[id] = {first, second, values};
+  }
+
+  DynamicModel& dynamic_;
+  RandomSequence random_;
+  double scale_;
+  Mirror mirror_;
+  std::map<Id, bool> removed_;
+};
+
+struct Exact {
+  std::vector<Id> order;  // of the variables
+  Graph graph;
+  Enumeration enumeration;
+  Id id(std::size_t free) const { return order[graph.model_variable[free]]; }
+};
+
+Exact exact_of(const Mirror& mirror) {
+  Exact exact;
+  exact.order = mirror.ids();
+  exact.graph = compile(mirror.model(exact.order), mirror.evidence(exact.order));
+  exact.enumeration = enumerate(exact.graph);
+  return exact;
+}
+
+// The model itself is the edited one, and a sweep leaves its whole distribution unchanged.
+TEST(DynamicModel, LeavesTheDistributionAfterAnyEdits) {
+  for (std::uint64_t seed = 0; seed < 60; ++seed) {
+    DynamicModel dynamic(seed);
+    Editor editor(dynamic, seed, 0.8);
+    for (int edit = 0; edit < 80; ++edit) {
+      editor.edit();
+      if (edit % 7 == 0) dynamic.sweep();
+    }
+    editor.check_ids();
+    const Exact exact = exact_of(editor.mirror());
+    if (exact.graph.size() == 0) continue;
+
+    std::vector<double> counts(exact.enumeration.probabilities.size(), 0.0);
+    RandomSequence random(seed, Stream::exact);
+    std::vector<Value> x(exact.graph.size());
+    for (int batch = 0; batch < 48; ++batch) {
+      std::vector<std::uint64_t> words(exact.graph.size(), 0);
+      for (std::uint32_t lane = 0; lane < 64; ++lane) {
+        double u = random.uniform();
+        std::size_t s = 0;
+        while (s + 1 < counts.size() && (u -= exact.enumeration.probabilities[s]) >= 0) ++s;
+        x = testing::state_of_index(exact.graph, s);
+        for (std::size_t v = 0; v < x.size(); ++v) words[v] |= std::uint64_t{x[v]} << lane;
+      }
+      for (std::size_t v = 0; v < x.size(); ++v) dynamic.set_word(exact.id(v), words[v]);
+      dynamic.sweep();
+      dynamic.sweep();
+      for (std::uint32_t lane = 0; lane < 64; ++lane) {
+        for (std::size_t v = 0; v < x.size(); ++v) x[v] = dynamic.word(exact.id(v)) >> lane & 1;
+        ++counts[testing::state_index(exact.graph, x)];
+      }
+    }
+    EXPECT_LT(testing::chi_square_score(counts, exact.enumeration.probabilities), testing::chi_square_limit)
+        << "seed " << seed;
+  }
+}
+
+TEST(DynamicModel, GivesTheModelItIs) {
+  for (std::uint64_t seed = 0; seed < 50; ++seed) {
+    DynamicModel dynamic(seed);
+    Editor editor(dynamic, seed, 1);
+    for (int edit = 0; edit < 60; ++edit) editor.edit();
+    const Graph graph = compile(dynamic.model(), dynamic.evidence());
+    const Mirror& mirror = editor.mirror();
+    const std::vector<Id> order = dynamic.variables();
+    const Graph expected = compile(mirror.model(order), mirror.evidence(order));
+    const Enumeration ours = enumerate(graph), exact = enumerate(expected);
+    ASSERT_EQ(ours.probabilities.size(), exact.probabilities.size());
+    for (std::size_t s = 0; s < exact.probabilities.size(); ++s)
+      EXPECT_NEAR(ours.probabilities[s], exact.probabilities[s], 1e-6);
+  }
+}
+
+// Edits that undo each other leave nothing behind: the chains go on bit for bit as those of the model built
+// afresh.
+TEST(DynamicModel, IsTheModelBuiltAfresh) {
+  testing::RandomModelOptions options;
+  options.variables = 30;
+  options.factors = 60;
+  const Graph graph = compile(testing::random_model(3, options));
+  DynamicModel fresh(graph, 7), edited(graph, 7);
+  RandomSequence random(1, Stream::generate);
+  for (int round = 0; round < 20; ++round) {
+    std::vector<Id> added;
+    for (int e = 0; e < 30; ++e) {
+      const Id first = random.below(30), second = (first + 1 + random.below(29)) % 30;
+      added.push_back(edited.add_factor(first, second, random.normal()));
+    }
+    const Id variable = edited.add_variable(1);
+    added.push_back(edited.add_factor(variable, random.below(30), 0.3));
+    const Id other = random.below(30);
+    const double log_odds =
+        graph.unary_of(static_cast<VariableId>(other))[1] - graph.unary_of(static_cast<VariableId>(other))[0];
+    edited.set_unary(other, 5);
+    edited.set_unary(other, log_odds);
+    while (!added.empty()) {
+      edited.remove_factor(added.back());
+      added.pop_back();
+    }
+    edited.remove_variable(variable);
+    fresh.sweep();
+    edited.sweep();
+  }
+  for (Id v = 0; v < 30; ++v) {
+    EXPECT_EQ(fresh.word(v), edited.word(v));
+    EXPECT_EQ(fresh.marginal(v).probability, edited.marginal(v).probability);
+  }
+}
+
+TEST(DynamicModel, MarginalsFollowTheModel) {
+  for (std::uint64_t seed = 0; seed < 8; ++seed) {
+    DynamicModel dynamic(seed, 300);
+    Editor editor(dynamic, seed, 0.5);
+    for (int edit = 0; edit < 40; ++edit) editor.edit();
+    for (int change = 0; change < 3; ++change) {
+      // At a half-life of 300 sweeps what was before is worth 2^-10 after 3000. The chains' 64 * 600 or so
+      // draws, correlated over fewer than 20 sweeps, err by 0.5 / sqrt(1900) = 0.0115 at most; five times
+      // that.
+      for (int sweep = 0; sweep < 3000; ++sweep) dynamic.sweep();
+      const Exact exact = exact_of(editor.mirror());
+      for (std::size_t v = 0; v < exact.graph.size(); ++v) {
+        const DynamicModel::Estimate estimate = dynamic.marginal(exact.id(v));
+        EXPECT_NEAR(estimate.probability, exact.enumeration.marginals[v][1], 0.06) << "seed " << seed;
+        EXPECT_GE(estimate.standard_error, 0.0);  // zero without factors
+        EXPECT_LE(estimate.standard_error, 0.0631);  // 0.5 / sqrt(63)
+      }
+      for (const auto& [id, variable] : editor.mirror().variables) {
+        if (variable.clamped < 0) continue;
+        EXPECT_EQ(dynamic.marginal(id).probability, variable.clamped);
+        EXPECT_EQ(dynamic.marginal(id).standard_error, 0.0);
+      }
+      for (int edit = 0; edit < 10; ++edit) editor.edit();
+    }
+  }
+}
+
+TEST(DynamicModel, ConditionalsAverageToMarginals) {
+  DynamicModel dynamic(5, 1e6);
+  const Id a = dynamic.add_variable(0.4), b = dynamic.add_variable(-0.2);
+  dynamic.add_factor(a, b, 0.3);
+  for (int sweep = 0; sweep < 20000; ++sweep) dynamic.sweep();
+  double z = 0, pa = 0;
+  for (int xa = 0; xa < 2; ++xa)
+    for (int xb = 0; xb < 2; ++xb) {
+      const double p = std::exp(0.4 * xa - 0.2 * xb + (xa == xb ? 0.3 : -0.3));
+      z += p;
+      pa += xa * p;
+    }
+  // 1.28 million draws, hardly correlated.
+  EXPECT_NEAR(dynamic.marginal(a).probability, pa / z, 0.003);
+  dynamic.forget();
+  EXPECT_EQ(dynamic.marginal(a).standard_error, 0.5);
+}
+
+TEST(DynamicModel, IdsAreNotGivenAgain) {
+  DynamicModel dynamic(1);
+  const Id a = dynamic.add_variable(), b = dynamic.add_variable(), c = dynamic.add_variable();
+  const Id ab = dynamic.add_factor(a, b, 1), bc = dynamic.add_factor(b, c, 1),
+           again = dynamic.add_factor(b, a, 1);
+  dynamic.remove_factor(ab);
+  EXPECT_FALSE(dynamic.has_factor(ab));
+  EXPECT_TRUE(dynamic.has_factor(bc));
+  EXPECT_TRUE(dynamic.has_factor(again));
+  const Id other = dynamic.add_factor(a, c, 1);
+  EXPECT_NE(other, ab);
+  dynamic.remove_variable(b);
+  EXPECT_FALSE(dynamic.has_factor(bc));
+  EXPECT_FALSE(dynamic.has_factor(again));
+  EXPECT_TRUE(dynamic.has_factor(other));
+  EXPECT_FALSE(dynamic.has_variable(b));
+  EXPECT_NE(dynamic.add_variable(), b);
+  EXPECT_EQ(dynamic.factor_count(), 1U);
+  EXPECT_FALSE(dynamic.has_variable(Id{1} << 40));
+}
+
+TEST(DynamicModel, SameBitsForAnyNumberOfThreads) {
+  std::vector<std::vector<std::uint64_t>> results;
+  for (int threads : {1, 2, 5}) {
+    tbb::task_arena(threads).execute([&] {
+      DynamicModel dynamic(3);
+      RandomSequence random(4, Stream::generate);
+      for (int v = 0; v < 9000; ++v) dynamic.add_variable(random.normal());
+      for (int e = 0; e < 20000; ++e) {
+        const std::uint32_t first = random.below(9000);
+        dynamic.add_factor(first, (first + 1 + random.below(8999)) % 9000, random.normal());
+      }
+      for (int sweep = 0; sweep < 4; ++sweep) dynamic.sweep();
+      results.emplace_back();
+      for (Id v : dynamic.variables()) results.back().push_back(dynamic.word(v));
+    });
+    EXPECT_EQ(results.back(), results.front());
+  }
+}
+
+}  // namespace
+}  // namespace drover
