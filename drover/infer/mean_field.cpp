@@ -118,6 +118,17 @@ void MeanField::add_table(std::size_t factor, VariableId variable, std::span<con
                           std::span<double> field) const {
   const auto scope = graph_.tables.scope(factor);
   const auto values = graph_.tables.values(factor);
+  if (scope.size() == 2) {  // the usual case: no odometer, no allocation
+    const bool first = scope[0] == variable;
+    const VariableId other = first ? scope[1] : scope[0];
+    const std::uint32_t other_states = graph_.cardinalities[other];
+    const std::size_t own_stride = first ? other_states : 1, other_stride = first ? 1 : field.size();
+    const double* weights = q.data() + graph_.unary_offsets[other];
+    for (std::size_t k = 0; k < field.size(); ++k)
+      for (std::uint32_t l = 0; l < other_states; ++l)
+        field[k] += times_log(weights[l], values[k * own_stride + l * other_stride]);
+    return;
+  }
   std::vector<std::uint32_t> states;
   for (VariableId u : scope) states.push_back(graph_.cardinalities[u]);
   const auto own = static_cast<std::size_t>(std::find(scope.begin(), scope.end(), variable) - scope.begin());
