@@ -63,7 +63,8 @@ class Watcher {
     summary_.trace.push_back(progress);
     summary_.iterations = iteration;
     summary_.loss = loss;
-    if (has_held_out_ && options_.patience > 0 && (best_.empty() || progress.f1 > best_f1_)) {
+    // Before the first entity is found it is too early to stop.
+    if (has_held_out_ && options_.patience > 0 && (best_f1_ == 0 || progress.f1 > best_f1_)) {
       best_.assign(v.begin(), v.end());
       best_f1_ = progress.f1;
       summary_.best_iteration = iteration;
