@@ -1,7 +1,7 @@
 // Every factor of a model as a table, one at a time: for formats that know nothing but tables. The order is
 // the model's: constant (not here), unaries, spin pairs, Potts pairs, dense layers (one table per weight that
-// is not zero), tables. Gates are not among them: write_model() makes tables of them first, where a format has
-// no words for them.
+// is not zero), tables. Gates are not among them: write_model() makes tables of them first, where a format
+// has no words for them.
 #pragma once
 
 #include <fmt/format.h>

@@ -51,7 +51,8 @@ void expect_plain(const Edges& edges, bool diagonals, double scale) {
       const std::vector<double> expected = plain_log_odds(spins, semiring, 12, static_cast<double>(damping));
       const std::vector<float> ours = messages.log_odds();
       for (std::size_t i = 0; i < expected.size(); ++i)
-        EXPECT_NEAR(ours[i], expected[i], 5e-5 * std::max(1.0, scale) * (1 + std::abs(expected[i]))) << "variable " << i;
+        EXPECT_NEAR(ours[i], expected[i], 5e-5 * std::max(1.0, scale) * (1 + std::abs(expected[i])))
+            << "variable " << i;
     }
 }
 

@@ -263,7 +263,7 @@ TEST(DynamicModel, MarginalsFollowTheModel) {
       for (std::size_t v = 0; v < exact.graph.size(); ++v) {
         const DynamicModel::Estimate estimate = dynamic.marginal(exact.id(v));
         EXPECT_NEAR(estimate.probability, exact.enumeration.marginals[v][1], 0.06) << "seed " << seed;
-        EXPECT_GE(estimate.standard_error, 0.0);  // zero without factors
+        EXPECT_GE(estimate.standard_error, 0.0);     // zero without factors
         EXPECT_LE(estimate.standard_error, 0.0631);  // 0.5 / sqrt(63)
       }
       for (const auto& [id, variable] : editor.mirror().variables) {
