@@ -120,7 +120,8 @@ TEST(Uai, RefusesBadGates) {
   refuse("EXACTLY 3 2 0 1", "ones");
   refuse("NOISY-OR 2 0 1 0.5 1.5", "probability");
   refuse("NOISY-OR 2 0 1 0.5 -1", "");
-  refuse("AT-MOST", "ones");
+  expect_error([] { model_from("MARKOV 1 2 1 AT-MOST", ModelFormat::uai); }, ErrorKind::bad_data,
+               {"text:1:", "ones"});
 }
 
 TEST(Uai, GatesComeBackAndOtherFormatsGetTables) {
