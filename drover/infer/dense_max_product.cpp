@@ -53,7 +53,6 @@ namespace {
 HWY_EXPORT(UpdateRow);
 
 constexpr std::size_t row_unit = 16;
-constexpr std::size_t group = 4;  // problems that share a row's weights while these are in the cache
 
 std::size_t padded(std::size_t count) {
   return (count + row_unit - 1) / row_unit * row_unit;
@@ -102,38 +101,33 @@ void DenseMaxProduct::set_bias(std::span<const float> bias) {
   bias_.assign(bias.begin(), bias.end());
 }
 
-void DenseMaxProduct::solve_group(const float* extra, std::size_t problems, const BatchOptions& options,
-                                  std::uint8_t* states, float* messages) const {
-  const std::size_t n = size(), stride = n + row_unit, per_problem = 2 * weights_.size();
-  AlignedFloats fields(problems * stride, 0.0f), sums(problems * stride), new_sums(problems * stride);
-  for (std::size_t p = 0; p < problems; ++p)
-    for (std::size_t i = 0; i < n; ++i) fields[p * stride + i] = bias_[i] + extra[p * n + i];
-  sums = fields;
+void DenseMaxProduct::solve_one(const float* extra, const BatchOptions& options, std::uint8_t* states,
+                                float* messages) const {
+  const std::size_t n = size();
+  AlignedFloats fields(n + row_unit, 0.0f);
+  for (std::size_t i = 0; i < n; ++i) fields[i] = bias_[i] + extra[i];
+  AlignedFloats sums = fields, new_sums(fields.size());
   // Sums of the messages that are there, for a warm start.
-  for (const Row& row : rows_)
-    for (std::size_t p = 0; p < problems; ++p) {
-      const float* const out = messages + p * per_problem + 2 * row.offset;
-      const float* const in = out + padded(row.column_count);
-      for (std::size_t j = 0; j < row.column_count; ++j) {
-        sums[p * stride + row.column_begin + j] += out[j];
-        sums[p * stride + row.variable] += in[j];
-      }
+  for (const Row& row : rows_) {
+    const float* const out = messages + 2 * row.offset;
+    const float* const in = out + padded(row.column_count);
+    for (std::size_t j = 0; j < row.column_count; ++j) {
+      sums[row.column_begin + j] += out[j];
+      sums[row.variable] += in[j];
     }
+  }
   for (std::uint32_t iteration = 0; iteration < options.iterations; ++iteration) {
     new_sums = fields;
-    for (const Row& row : rows_)
-      for (std::size_t p = 0; p < problems; ++p) {
-        float* const out = messages + p * per_problem + 2 * row.offset;
-        const std::size_t count = padded(row.column_count), base = p * stride;
-        new_sums[base + row.variable] +=
-            HWY_DYNAMIC_DISPATCH(UpdateRow)(weights_.data() + row.offset, out, out + count, count,
-                                            sums[base + row.variable], sums.data() + base + row.column_begin,
-                                            new_sums.data() + base + row.column_begin, options.damping);
-      }
+    for (const Row& row : rows_) {
+      float* const out = messages + 2 * row.offset;
+      const std::size_t count = padded(row.column_count);
+      new_sums[row.variable] += HWY_DYNAMIC_DISPATCH(UpdateRow)(
+          weights_.data() + row.offset, out, out + count, count, sums[row.variable],
+          sums.data() + row.column_begin, new_sums.data() + row.column_begin, options.damping);
+    }
     std::swap(sums, new_sums);
   }
-  for (std::size_t p = 0; p < problems; ++p)
-    for (std::size_t i = 0; i < n; ++i) states[p * n + i] = sums[p * stride + i] >= 0;
+  for (std::size_t i = 0; i < n; ++i) states[i] = sums[i] >= 0;
 }
 
 void DenseMaxProduct::solve(std::span<const float> extra, std::size_t problems, const BatchOptions& options,
@@ -146,12 +140,16 @@ void DenseMaxProduct::solve(std::span<const float> extra, std::size_t problems, 
     messages->values.assign(problems * per_problem, 0.0f);
   }
   tbb::enumerable_thread_specific<AlignedFloats> workspaces;  // fresh pages cost more than zeroing old ones
-  tbb::parallel_for(std::size_t{0}, (problems + group - 1) / group, [&](std::size_t g) {
-    const std::size_t first = g * group, count = std::min(group, problems - first);
-    AlignedFloats& own = workspaces.local();
-    if (!messages) own.assign(count * per_problem, 0.0f);
-    solve_group(extra.data() + first * size(), count, options, states.data() + first * size(),
-                messages ? messages->values.data() + first * per_problem : own.data());
+  tbb::parallel_for(std::size_t{0}, problems, [&](std::size_t p) {
+    float* values = nullptr;
+    if (messages) {
+      values = messages->values.data() + p * per_problem;
+    } else {
+      AlignedFloats& own = workspaces.local();
+      own.assign(per_problem, 0.0f);
+      values = own.data();
+    }
+    solve_one(extra.data() + p * size(), options, states.data() + p * size(), values);
   });
 }
 
