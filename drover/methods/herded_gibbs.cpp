@@ -56,6 +56,9 @@ std::string why_not(const Problem& problem, Task task) {
     const std::string broken = broken_connectivity(problem);
     if (!broken.empty()) return broken;
   }
+  const std::string& schedule = problem.settings().schedule;
+  if (schedule == "flooding" || schedule == "residual")
+    return "herded-gibbs has no schedule " + schedule + " (auto, sequential, colours, jacobi)";
   if (schedule_of(problem) == HerdedSchedule::jacobi && !problem.graph().is_strictly_positive())
     return "the jacobi schedule may leave the support of a model with hard zeros (--schedule sequential or "
            "colours)";

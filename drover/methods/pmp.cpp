@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <optional>
 
 #include "drover/infer/iterated_modes.hpp"
 #include "drover/methods/all.hpp"
@@ -18,8 +19,8 @@ namespace {
 constexpr std::uint64_t default_samples = 2048;
 constexpr double small_plan = 1e6;  ///< table operations of an exact answer that is worth a look unasked
 
-std::string why_not(const Problem&, Task) {
-  return "";
+std::string why_not(const Problem& problem, Task) {
+  return why_not_maximum(problem);
 }
 
 BatchOptions batch_options(const Problem& problem) {
@@ -37,7 +38,7 @@ using UseBlock = std::function<void(std::span<const Value>, std::span<const doub
 
 std::uint64_t draw_all(const Problem& problem, const Monitor& monitor, std::uint64_t wanted,
                        const UseBlock& use) {
-  const Graph& graph = problem.graph();
+  const Graph& graph = problem.compact_graph();
   const PerturbAndMaxProduct sampler(graph, batch_options(problem));
   const std::size_t block =
       std::clamp<std::size_t>((std::size_t{1} << 22) / (graph.size() + 1), 16, 256) / 16 * 16;
@@ -67,7 +68,8 @@ std::uint64_t wanted_draws(const Settings& settings) {
 void note_facts(const Problem& problem, std::uint64_t draws, RunFacts& facts) {
   facts.chains = 1;
   facts.sweeps = batch_options(problem).iterations;
-  facts.updates = static_cast<double>(draws) * facts.sweeps * static_cast<double>(problem.graph().size());
+  facts.updates =
+      static_cast<double>(draws) * facts.sweeps * static_cast<double>(problem.compact_graph().size());
   facts.details["independent"] = true;
   facts.details["draws"] = draws;
   facts.details["iterations"] = batch_options(problem).iterations;
@@ -75,21 +77,28 @@ void note_facts(const Problem& problem, std::uint64_t draws, RunFacts& facts) {
 }
 
 bool has_only_unaries(const Graph& graph) {
-  return graph.pair_count() == 0 && graph.tables.size() == 0;
+  return graph.pair_count() == 0 && graph.tables.size() == 0 && graph.gates.size() == 0;
+}
+
+void warn_of_broken(std::uint64_t broken, std::uint64_t draws, RunFacts& facts) {
+  if (broken > 0)
+    facts.warnings.push_back(
+        fmt::format("{} of {} samples break a hard constraint: more --iterations may help", broken, draws));
 }
 
 void warn_of_approximation(const Problem& problem, RunFacts& facts) {
-  if (!has_only_unaries(problem.graph()))
+  if (!has_only_unaries(problem.compact_graph()))
     facts.warnings.emplace_back(
         "pmp draws independent samples of an approximation of the model; their standard errors do not know "
         "its error");
 }
 
 MarginalsResult marginals(const Problem& problem, const Monitor& monitor) {
-  const Graph& graph = problem.graph();
+  const Graph& graph = problem.compact_graph();
   MarginalsResult result;
   for (std::uint32_t states : graph.cardinalities) result.marginals.emplace_back(states, 0.0);
   result.best_log_score = log_zero;
+  std::uint64_t broken = 0;
   const std::uint64_t draws = draw_all(problem, monitor, wanted_draws(problem.settings()),
                                        [&](std::span<const Value> states, std::span<const double> maxima) {
                                          for (std::size_t s = 0; s < maxima.size(); ++s) {
@@ -97,6 +106,7 @@ MarginalsResult marginals(const Problem& problem, const Monitor& monitor) {
                                            for (std::size_t v = 0; v < x.size(); ++v)
                                              result.marginals[v][x[v]] += 1;
                                            const double score = log_score(graph, x);
+                                           broken += score == log_zero;
                                            if (!(score > result.best_log_score) && !result.best_state.empty())
                                              continue;
                                            result.best_log_score = score;
@@ -119,10 +129,13 @@ MarginalsResult marginals(const Problem& problem, const Monitor& monitor) {
   result.rhat.assign(graph.size(), 1.0);
   result.ess.assign(graph.size(), total);
   result.converged = total >= 400;
+  warn_of_broken(broken, draws, result);
   warn_of_approximation(problem, result);
-  const ExactPlan& plan = problem.exact_plan();
-  if (problem.settings().check || (plan.order.exact && plan.predicted_operations <= small_plan))
-    check_against_exact(problem, result);
+  if (problem.graph().gates.size() == 0) {
+    const ExactPlan& plan = problem.exact_plan();
+    if (problem.settings().check || (plan.order.exact && plan.predicted_operations <= small_plan))
+      check_against_exact(problem, result);
+  }
   return result;
 }
 
@@ -141,24 +154,26 @@ LogZResult logz(const Problem& problem, const Monitor& monitor) {
   result.log_z = sum / total;
   result.mcse =
       std::sqrt(std::max(0.0, squares / total - result.log_z * result.log_z) / std::max(1.0, total - 1));
-  if (!has_only_unaries(problem.graph()))
+  if (!has_only_unaries(problem.compact_graph()))
     result.warnings.emplace_back(
         "the mean of perturbed maxima is above log Z if max-product finds them, and need not be near it");
   return result;
 }
 
 BestStateResult map(const Problem& problem, const Monitor& monitor) {
-  const Graph& graph = problem.graph();
+  const Graph& graph = problem.compact_graph();
   BestStateResult result;
   result.log_score = log_zero;
-  const IteratedModes modes(graph);
+  // A climb reads tables, which gates may be too large for.
+  std::optional<IteratedModes> modes;
+  if (problem.graph().gates.size() == 0) modes.emplace(problem.graph());
   const std::uint64_t draws =
       draw_all(problem, monitor, std::min<std::uint64_t>(256, wanted_draws(problem.settings())),
                [&](std::span<const Value> states, std::span<const double> maxima) {
                  for (std::size_t s = 0; s < maxima.size(); ++s) {
                    const auto x = states.subspan(s * graph.size(), graph.size());
                    std::vector<Value> state(x.begin(), x.end());
-                   const double score = modes.climb(state).log_score;
+                   const double score = modes ? modes->climb(state).log_score : log_score(graph, state);
                    if (!(score > result.log_score) && !result.assignment.empty()) continue;
                    result.log_score = score;
                    result.assignment = std::move(state);
@@ -172,20 +187,24 @@ BestStateResult map(const Problem& problem, const Monitor& monitor) {
 }
 
 SampleResult sample(const Problem& problem, const Monitor& monitor, DrawConsumer& consumer) {
-  const Graph& graph = problem.graph();
+  const Graph& graph = problem.compact_graph();
   SampleResult result;
+  std::uint64_t broken = 0;
   consumer.begin(1);
   result.draws = draw_all(problem, monitor, static_cast<std::uint64_t>(wanted_samples(problem.settings())),
                           [&](std::span<const Value> states, std::span<const double> maxima) {
                             for (std::size_t s = 0; s < maxima.size(); ++s) {
                               const auto x = states.subspan(s * graph.size(), graph.size());
-                              consumer.take(0, x, log_score(graph, x));
+                              const double score = log_score(graph, x);
+                              broken += score == log_zero;
+                              consumer.take(0, x, score);
                             }
                           });
   note_facts(problem, result.draws, result);
   result.independent = true;
   result.diagnostics.rhat_max = 1;
   result.diagnostics.ess_min = static_cast<double>(result.draws);
+  warn_of_broken(broken, result.draws, result);
   warn_of_approximation(problem, result);
   return result;
 }
@@ -201,7 +220,9 @@ Method pmp_method() {
           map,
           logz,
           sample,
-          "samples iterations damping check"};
+          "samples iterations damping check",
+          1e30,
+          true};
 }
 
 }  // namespace drover

@@ -94,7 +94,10 @@ double centred_gumbel(double uniform) {
 
 PerturbAndMaxProduct::PerturbAndMaxProduct(const Graph& graph, const BatchOptions& options)
     : graph_(&graph), options_(options) {
-  if (graph.is_spin()) batch_ = batch_max_product(spin_graph(graph));
+  if (graph.is_spin())
+    batch_ = batch_max_product(spin_graph(graph));
+  else if (why_not_lanes(graph).empty())
+    batch_ = std::make_unique<SparseBatch>(lane_graph(graph));
 }
 
 void PerturbAndMaxProduct::draw_pairs(std::uint64_t seed, std::uint64_t first, std::size_t count,

@@ -12,10 +12,10 @@
 // max-product need not find the maximum. How near is not known without exact answers. The mean of the
 // perturbed maximum max_x (score(x) + sum_i g_i(x_i)) bounds log Z from above if the maximum is found.
 //
-// Many samples are problems that differ only in their unaries; binary pair models are solved in batches
-// (infer/dense_max_product.hpp where most pairs exist, else infer/lane_max_product.hpp), others one by one by
-// infer/belief_propagation.hpp. A sample is a function of (seed, its number), whatever the batch or the
-// threads.
+// Many samples are problems that differ only in their unaries; binary models of pairs, OR and AND gates are
+// solved in batches (infer/dense_max_product.hpp where most pairs exist, else infer/lane_max_product.hpp),
+// others one by one by infer/belief_propagation.hpp. A sample is a function of (seed, its number), whatever
+// the batch or the threads.
 #pragma once
 
 #include <cstdint>
@@ -60,7 +60,7 @@ class PerturbAndMaxProduct {
 
   const Graph* graph_;
   BatchOptions options_;
-  std::unique_ptr<BatchMaxProduct> batch_;  ///< of binary pairs; null for other graphs
+  std::unique_ptr<BatchMaxProduct> batch_;  ///< of binary pairs, OR and AND gates; null for other graphs
 };
 
 }  // namespace drover

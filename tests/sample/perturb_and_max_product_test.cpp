@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <tbb/task_arena.h>
 
+#include <array>
 #include <cmath>
 
 #include "drover/infer/enumerate.hpp"
@@ -99,6 +100,19 @@ TEST(PerturbAndMaxProduct, FindsTheMaximumOnTrees) {
     expect_exact_maxima(compile(ising(complete_edges(2), Draw::normal(0, 2), Draw::normal(0, 1), seed)),
                         seed);
     expect_exact_maxima(compile(rbm(6, 1, Draw::normal(0, 1), Draw::normal(0, 1), seed)), seed);
+  }
+}
+
+TEST(PerturbAndMaxProduct, FindsTheMaximumUnderGates) {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    // Two gates that share one variable: a tree.
+    RandomSequence random(seed, Stream::generate);
+    Model model;
+    model.cardinalities.assign(7, 2);
+    for (VariableId v = 0; v < 7; ++v) model.unaries.add(v, std::array<double, 2>{0, random.normal()});
+    model.gates.add_or(std::array<VariableId, 3>{0, 1, 2}, 3);
+    model.gates.add_and(std::array<VariableId, 3>{3, 4, 5}, 6);
+    expect_exact_maxima(compile(model), seed);
   }
 }
 
