@@ -124,7 +124,7 @@ void make_many_labels(TaggedText& text) {
 double run_wapiti(const std::string& program, const std::string& folder, std::size_t iterations) {
   const double before = cpu_seconds(RUSAGE_CHILDREN);
   const std::string line = fmt::format(
-      "{0} train -a l-bfgs -1 0 -2 1 --histsz 6 -i {2} -t 1 -e 0 -w 0 -d {1}/dev -p {1}/patterns {1}/train "
+      "{0} train -a l-bfgs -1 0 -2 1 --histsz 5 -i {2} -t 1 -e 0 -w 0 -d {1}/dev -p {1}/patterns {1}/train "
       "{1}/model "
       "> {1}/log 2>&1",
       program, folder, iterations);

@@ -40,43 +40,25 @@ HWY_INLINE hn::Vec<D> load_double(D d, const double* from) {
   return hn::LoadU(d, from);
 }
 
-template <class D>
-HWY_INLINE void store_double(D d, hn::Vec<D> value, float* to) {
-#if HWY_TARGET == HWY_SCALAR
-  *to = static_cast<float>(hn::GetLane(value));
-  (void)d;
-#else
-  const hn::Rebind<float, D> df;
-  hn::StoreU(hn::DemoteTo(df, value), df, to);
-#endif
-}
-
-template <class D>
-HWY_INLINE void store_double(D d, hn::Vec<D> value, double* to) {
-  hn::StoreU(value, d, to);
-}
-
 template <class Real>
-void from_parameters(const Lists& lists, const double* HWY_RESTRICT parameters, const float* scale,
-                     std::size_t stride, std::size_t first, std::size_t last, Real* HWY_RESTRICT out) {
+void weighted(const Lists& lists, const Real* HWY_RESTRICT in, std::size_t stride, std::size_t first,
+              std::size_t last, Real* HWY_RESTRICT out) {
   constexpr std::uint64_t ahead = 16;
   for (std::size_t l = first; l < last; ++l)
-    over_row<double>(stride, [&](auto d, std::size_t j) {
+    over_row<Real>(stride, [&](auto d, std::size_t j) {
       auto sum = hn::Zero(d);
       for (std::uint64_t k = lists.begin[l]; k < lists.begin[l + 1]; ++k) {
-        if (k + ahead < lists.item.size())
-          __builtin_prefetch(parameters + lists.item[k + ahead] * stride + j);
-        const std::uint32_t item = lists.item[k];
-        sum = hn::MulAdd(hn::Set(d, static_cast<double>(lists.factor[k] * scale[item])),
-                         hn::LoadU(d, parameters + item * stride + j), sum);
+        if (k + ahead < lists.item.size()) __builtin_prefetch(in + lists.item[k + ahead] * stride + j);
+        sum = hn::MulAdd(hn::Set(d, static_cast<Real>(lists.factor[k])),
+                         hn::LoadU(d, in + lists.item[k] * stride + j), sum);
       }
-      store_double(d, sum, out + l * stride + j);
+      hn::StoreU(sum, d, out + l * stride + j);
     });
 }
 
 template <class Real>
-void from_rows(const Lists& lists, const Real* HWY_RESTRICT in, std::size_t stride, std::size_t first,
-               std::size_t last, Real* HWY_RESTRICT out) {
+void summed(const Lists& lists, const Real* HWY_RESTRICT in, std::size_t stride, std::size_t first,
+            std::size_t last, Real* HWY_RESTRICT out) {
   constexpr std::uint64_t piece = 64, ahead = 16;
   for (std::size_t l = first; l < last; ++l)
     over_row<Real>(stride, [&](auto d, std::size_t j) {
@@ -95,13 +77,10 @@ void from_rows(const Lists& lists, const Real* HWY_RESTRICT in, std::size_t stri
 }
 
 template <class Real>
-double to_gradient(const Lists& lists, const Real* HWY_RESTRICT in, const float* scale, const float* penalty,
-                   const double* HWY_RESTRICT parameters, std::size_t stride, std::size_t first,
-                   std::size_t last, double* HWY_RESTRICT out) {
+void weighted_in_double(const Lists& lists, const Real* HWY_RESTRICT in, std::size_t stride,
+                        std::size_t first, std::size_t last, double* HWY_RESTRICT out) {
   constexpr std::uint64_t ahead = 16;
-  double cost = 0;
-  for (std::size_t l = first; l < last; ++l) {
-    double squares = 0;
+  for (std::size_t l = first; l < last; ++l)
     over_row<double>(stride, [&](auto d, std::size_t j) {
       auto sum = hn::Zero(d);
       for (std::uint64_t k = lists.begin[l]; k < lists.begin[l + 1]; ++k) {
@@ -109,41 +88,33 @@ double to_gradient(const Lists& lists, const Real* HWY_RESTRICT in, const float*
         sum = hn::MulAdd(hn::Set(d, static_cast<double>(lists.factor[k])),
                          load_double(d, in + lists.item[k] * stride + j), sum);
       }
-      const auto x = hn::LoadU(d, parameters + l * stride + j);
-      const auto pull = hn::Mul(hn::Set(d, static_cast<double>(penalty[l])), x);
-      squares += hn::GetLane(hn::SumOfLanes(d, hn::Mul(pull, x)));
-      hn::StoreU(hn::MulAdd(hn::Set(d, static_cast<double>(scale[l])), sum, pull), d, out + l * stride + j);
+      hn::StoreU(sum, d, out + (l - first) * stride + j);
     });
-    cost += squares / 2;
-  }
-  return cost;
 }
 
-void FromParametersFloat(const Lists& lists, const double* parameters, const float* scale, std::size_t stride,
-                         std::size_t first, std::size_t last, float* out) {
-  from_parameters(lists, parameters, scale, stride, first, last, out);
-}
-void FromParametersDouble(const Lists& lists, const double* parameters, const float* scale,
-                          std::size_t stride, std::size_t first, std::size_t last, double* out) {
-  from_parameters(lists, parameters, scale, stride, first, last, out);
-}
-void FromRowsFloat(const Lists& lists, const float* in, std::size_t stride, std::size_t first,
+void WeightedFloat(const Lists& lists, const float* in, std::size_t stride, std::size_t first,
                    std::size_t last, float* out) {
-  from_rows(lists, in, stride, first, last, out);
+  weighted(lists, in, stride, first, last, out);
 }
-void FromRowsDouble(const Lists& lists, const double* in, std::size_t stride, std::size_t first,
+void WeightedDouble(const Lists& lists, const double* in, std::size_t stride, std::size_t first,
                     std::size_t last, double* out) {
-  from_rows(lists, in, stride, first, last, out);
+  weighted(lists, in, stride, first, last, out);
 }
-double ToGradientFloat(const Lists& lists, const float* in, const float* scale, const float* penalty,
-                       const double* parameters, std::size_t stride, std::size_t first, std::size_t last,
-                       double* out) {
-  return to_gradient(lists, in, scale, penalty, parameters, stride, first, last, out);
+void SummedFloat(const Lists& lists, const float* in, std::size_t stride, std::size_t first, std::size_t last,
+                 float* out) {
+  summed(lists, in, stride, first, last, out);
 }
-double ToGradientDouble(const Lists& lists, const double* in, const float* scale, const float* penalty,
-                        const double* parameters, std::size_t stride, std::size_t first, std::size_t last,
-                        double* out) {
-  return to_gradient(lists, in, scale, penalty, parameters, stride, first, last, out);
+void SummedDouble(const Lists& lists, const double* in, std::size_t stride, std::size_t first,
+                  std::size_t last, double* out) {
+  summed(lists, in, stride, first, last, out);
+}
+void InDoubleFloat(const Lists& lists, const float* in, std::size_t stride, std::size_t first,
+                   std::size_t last, double* out) {
+  weighted_in_double(lists, in, stride, first, last, out);
+}
+void InDoubleDouble(const Lists& lists, const double* in, std::size_t stride, std::size_t first,
+                    std::size_t last, double* out) {
+  weighted_in_double(lists, in, stride, first, last, out);
 }
 
 }  // namespace HWY_NAMESPACE
@@ -153,46 +124,42 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace drover {
 
-HWY_EXPORT(FromParametersFloat);
-HWY_EXPORT(FromParametersDouble);
-HWY_EXPORT(FromRowsFloat);
-HWY_EXPORT(FromRowsDouble);
-HWY_EXPORT(ToGradientFloat);
-HWY_EXPORT(ToGradientDouble);
+HWY_EXPORT(WeightedFloat);
+HWY_EXPORT(WeightedDouble);
+HWY_EXPORT(SummedFloat);
+HWY_EXPORT(SummedDouble);
+HWY_EXPORT(InDoubleFloat);
+HWY_EXPORT(InDoubleDouble);
 
 template <>
-void rows_from_parameters(const Lists& lists, const double* parameters, const float* scale,
-                          std::size_t stride, std::size_t first, std::size_t last, float* out) {
-  HWY_DYNAMIC_DISPATCH(FromParametersFloat)(lists, parameters, scale, stride, first, last, out);
+void weighted_rows(const Lists& lists, const float* in, std::size_t stride, std::size_t first,
+                   std::size_t last, float* out) {
+  HWY_DYNAMIC_DISPATCH(WeightedFloat)(lists, in, stride, first, last, out);
 }
 template <>
-void rows_from_parameters(const Lists& lists, const double* parameters, const float* scale,
-                          std::size_t stride, std::size_t first, std::size_t last, double* out) {
-  HWY_DYNAMIC_DISPATCH(FromParametersDouble)(lists, parameters, scale, stride, first, last, out);
+void weighted_rows(const Lists& lists, const double* in, std::size_t stride, std::size_t first,
+                   std::size_t last, double* out) {
+  HWY_DYNAMIC_DISPATCH(WeightedDouble)(lists, in, stride, first, last, out);
 }
 template <>
-void rows_from_rows(const Lists& lists, const float* in, std::size_t stride, std::size_t first,
-                    std::size_t last, float* out) {
-  HWY_DYNAMIC_DISPATCH(FromRowsFloat)(lists, in, stride, first, last, out);
+void summed_rows(const Lists& lists, const float* in, std::size_t stride, std::size_t first, std::size_t last,
+                 float* out) {
+  HWY_DYNAMIC_DISPATCH(SummedFloat)(lists, in, stride, first, last, out);
 }
 template <>
-void rows_from_rows(const Lists& lists, const double* in, std::size_t stride, std::size_t first,
-                    std::size_t last, double* out) {
-  HWY_DYNAMIC_DISPATCH(FromRowsDouble)(lists, in, stride, first, last, out);
+void summed_rows(const Lists& lists, const double* in, std::size_t stride, std::size_t first,
+                 std::size_t last, double* out) {
+  HWY_DYNAMIC_DISPATCH(SummedDouble)(lists, in, stride, first, last, out);
 }
 template <>
-double gradient_from_rows(const Lists& lists, const float* in, const float* scale, const float* penalty,
-                          const double* parameters, std::size_t stride, std::size_t first, std::size_t last,
-                          double* out) {
-  return HWY_DYNAMIC_DISPATCH(ToGradientFloat)(lists, in, scale, penalty, parameters, stride, first, last,
-                                               out);
+void weighted_rows_in_double(const Lists& lists, const float* in, std::size_t stride, std::size_t first,
+                             std::size_t last, double* out) {
+  HWY_DYNAMIC_DISPATCH(InDoubleFloat)(lists, in, stride, first, last, out);
 }
 template <>
-double gradient_from_rows(const Lists& lists, const double* in, const float* scale, const float* penalty,
-                          const double* parameters, std::size_t stride, std::size_t first, std::size_t last,
-                          double* out) {
-  return HWY_DYNAMIC_DISPATCH(ToGradientDouble)(lists, in, scale, penalty, parameters, stride, first, last,
-                                                out);
+void weighted_rows_in_double(const Lists& lists, const double* in, std::size_t stride, std::size_t first,
+                             std::size_t last, double* out) {
+  HWY_DYNAMIC_DISPATCH(InDoubleDouble)(lists, in, stride, first, last, out);
 }
 
 }  // namespace drover

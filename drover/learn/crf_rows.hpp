@@ -10,21 +10,19 @@
 
 namespace drover {
 
-/// out[l] = sum over items of list l of factor * scale[item] * parameters[item].
+/// out[l] = sum over items of list l of factor * in[item].
 template <class Real>
-void rows_from_parameters(const Lists& lists, const double* parameters, const float* scale,
-                          std::size_t stride, std::size_t first, std::size_t last, Real* out);
+void weighted_rows(const Lists& lists, const Real* in, std::size_t stride, std::size_t first,
+                   std::size_t last, Real* out);
 
 /// out[l] = sum over items of list l of in[item]; long lists are added up in pieces, so that nothing is lost.
 template <class Real>
-void rows_from_rows(const Lists& lists, const Real* in, std::size_t stride, std::size_t first,
-                    std::size_t last, Real* out);
+void summed_rows(const Lists& lists, const Real* in, std::size_t stride, std::size_t first, std::size_t last,
+                 Real* out);
 
-/// out[l] = scale[l] * sum over items of list l of factor * in[item] + penalty[l] * parameters[l]; returns
-/// half the sum of penalty * parameters^2.
+/// The same as weighted_rows, summed in double; out[0] belongs to list `first`.
 template <class Real>
-double gradient_from_rows(const Lists& lists, const Real* in, const float* scale, const float* penalty,
-                          const double* parameters, std::size_t stride, std::size_t first, std::size_t last,
-                          double* out);
+void weighted_rows_in_double(const Lists& lists, const Real* in, std::size_t stride, std::size_t first,
+                             std::size_t last, double* out);
 
 }  // namespace drover

@@ -21,7 +21,6 @@ class Sgd {
   Sgd(const CrfData& data, std::size_t rows, std::size_t labels, std::span<const float> scale,
       bool transitions, double l2)
       : data_(data),
-        rows_(rows),
         labels_(labels),
         stride_(label_stride(labels)),
         scale_(scale),
@@ -31,15 +30,18 @@ class Sgd {
         pairs_(labels * stride_),
         slope_(labels * stride_) {}
 
-  void start(std::span<const double> v) {
-    for (std::size_t k = 0; k < stored_.size(); ++k) stored_[k] = static_cast<float>(v[k]);
-    std::copy_n(v.begin() + static_cast<std::ptrdiff_t>(stored_.size()), pairs_.size(), pairs_.begin());
+  void start() {
+    std::fill(stored_.begin(), stored_.end(), 0.0F);
+    std::fill(pairs_.begin(), pairs_.end(), 0.0);
     shrink_ = 1;
   }
 
-  void read(std::span<double> v) const {
-    for (std::size_t k = 0; k < stored_.size(); ++k) v[k] = shrink_ * static_cast<double>(stored_[k]);
-    std::copy(pairs_.begin(), pairs_.end(), v.begin() + static_cast<std::ptrdiff_t>(stored_.size()));
+  CrfWeights weights() const {
+    CrfWeights result{stored_, pairs_};
+    for (std::size_t r = 0; r < scale_.size(); ++r)
+      for (std::size_t y = 0; y < stride_; ++y)
+        result.rows[r * stride_ + y] *= static_cast<float>(shrink_) * scale_[r];
+    return result;
   }
 
   /// One step; returns -log p of the sentence before it.
@@ -98,7 +100,7 @@ class Sgd {
   }
 
   const CrfData& data_;
-  std::size_t rows_, labels_, stride_;
+  std::size_t labels_, stride_;
   std::span<const float> scale_;
   bool transitions_;
   double lambda_;
@@ -113,9 +115,9 @@ class Sgd {
 
 }  // namespace
 
-void train_by_sgd(const CrfData& data, std::size_t rows, std::size_t labels, std::span<const float> scale,
-                  bool transitions, const CrfTrainOptions& options, std::vector<double>& v,
-                  const SgdPass& after) {
+CrfWeights train_by_sgd(const CrfData& data, std::size_t rows, std::size_t labels,
+                        std::span<const float> scale, bool transitions, const CrfTrainOptions& options,
+                        const SgdPass& after) {
   const std::size_t sentences = data.sentence_end.size();
   const double lambda = std::max(options.l2, 1e-6) / static_cast<double>(sentences);
   RandomSequence random(options.seed, Stream::order);
@@ -131,7 +133,7 @@ void train_by_sgd(const CrfData& data, std::size_t rows, std::size_t labels, std
   const std::size_t trial = std::min<std::size_t>(sentences, 1000);
   double best_eta = 0.1, best_loss = std::numeric_limits<double>::infinity();
   for (double eta = 1.0 / 128; eta <= 8; eta *= 2) {
-    sgd.start(v);
+    sgd.start();
     double loss = 0;
     for (std::size_t k = 0; k < trial; ++k) loss += sgd.step(order[k], eta);
     if (std::isfinite(loss) && loss < best_loss) {
@@ -140,15 +142,15 @@ void train_by_sgd(const CrfData& data, std::size_t rows, std::size_t labels, std
     }
   }
   const double t0 = 1 / (best_eta * lambda);
-  sgd.start(v);
+  sgd.start();
   double time = 0;
   for (std::size_t pass = 1; pass <= options.iterations; ++pass) {
     shuffle();
     double loss = 0;
     for (std::uint32_t sentence : order) loss += sgd.step(sentence, 1 / (lambda * (t0 + time++)));
-    sgd.read(v);
-    if (!after(pass, v, loss + sgd.penalty())) return;
+    if (!after(pass, loss + sgd.penalty(), [&] { return sgd.weights(); })) break;
   }
+  return sgd.weights();
 }
 
 }  // namespace drover

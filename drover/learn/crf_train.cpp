@@ -22,9 +22,8 @@ class HeldOut {
     found_.resize(data_.tokens);
   }
 
-  double f1(std::span<const double> v, std::span<const float> scale, std::size_t rows) {
-    if (text_ == nullptr) return std::numeric_limits<double>::quiet_NaN();
-    scores_->set(v, scale, rows);
+  double f1(const CrfWeights& weights) {
+    scores_->set(weights);
     scores_->viterbi(found_);
     EntityScore score;
     for (std::size_t s = 0; s < text_->sentences(); ++s) {
@@ -55,17 +54,22 @@ class Watcher {
         watch_(watch),
         summary_(summary) {}
 
-  /// True when the training should end.
-  bool after(std::size_t iteration, double loss, std::span<const double> v, std::span<const float> scale,
-             std::size_t rows) {
+  /// True when the training should end. `weights` makes the weights of now.
+  template <class Weights>
+  bool after(std::size_t iteration, double loss, Weights&& weights) {
     CrfProgress progress{iteration, loss};
-    if (has_held_out_) progress.f1 = held_out_.f1(v, scale, rows);
+    CrfWeights now;
+    if (has_held_out_) {
+      now = weights();
+      progress.f1 = held_out_.f1(now);
+    }
     summary_.trace.push_back(progress);
     summary_.iterations = iteration;
     summary_.loss = loss;
     // Before the first entity is found it is too early to stop.
     if (has_held_out_ && options_.patience > 0 && (best_f1_ == 0 || progress.f1 > best_f1_)) {
-      best_.assign(v.begin(), v.end());
+      best_ = std::move(now);
+      has_best_ = true;
       best_f1_ = progress.f1;
       summary_.best_iteration = iteration;
     }
@@ -73,8 +77,7 @@ class Watcher {
       ended_ = "interrupted";
       return true;
     }
-    // The first iterations may find no entity at all: that is not the end of rising.
-    if (best_f1_ > 0 && iteration >= summary_.best_iteration + options_.patience) {
+    if (has_best_ && iteration >= summary_.best_iteration + options_.patience) {
       ended_ = "held-out F1 no longer rises";
       return true;
     }
@@ -83,10 +86,11 @@ class Watcher {
 
   bool has_ended() const { return !ended_.empty(); }
 
-  void finish(std::vector<double>& v) {
-    if (!best_.empty()) v = best_;
-    if (best_.empty()) summary_.best_iteration = summary_.iterations;
+  /// The weights to keep: the best, or those of the end.
+  CrfWeights finish(CrfWeights last) {
+    if (!has_best_) summary_.best_iteration = summary_.iterations;
     if (!ended_.empty()) summary_.ended = ended_;
+    return has_best_ ? std::move(best_) : std::move(last);
   }
 
  private:
@@ -95,15 +99,16 @@ class Watcher {
   const CrfTrainOptions& options_;
   const CrfWatch& watch_;
   CrfTrainSummary& summary_;
-  std::vector<double> best_;
+  CrfWeights best_;
+  bool has_best_ = false;
   double best_f1_ = 0;
   std::string ended_;
 };
 
 /// L-BFGS or OWL-QN from v on, for the iterations that are left; whether it converged.
 template <class Real>
-bool descend(CrfObjective<Real>& objective, std::size_t rows, const CrfTrainOptions& options,
-             std::vector<double>& v, Watcher& watcher, CrfTrainSummary& summary) {
+bool descend(CrfObjective<Real>& objective, const CrfTrainOptions& options, std::vector<double>& v,
+             Watcher& watcher, CrfTrainSummary& summary) {
   const std::size_t before = summary.iterations;
   std::span<const double> latest;  // libLBFGS goes on from the point it looked at last
   const LbfgsSummary result = minimise(
@@ -115,11 +120,11 @@ bool descend(CrfObjective<Real>& objective, std::size_t rows, const CrfTrainOpti
       {.max_iterations = options.iterations - before,
        .gradient_tolerance = 1e-6,
        .value_tolerance = options.tolerance,
-       .memory = 6,
+       .memory = 5,
        .l1 = options.l1,
        .l1_begin = 0},
       [&](std::size_t iteration, double loss) {
-        return watcher.after(before + iteration, loss, latest, objective.scale(), rows);
+        return watcher.after(before + iteration, loss, [&] { return objective.weights(latest); });
       });
   summary.evaluations += result.evaluations;
   summary.converged = result.converged;
@@ -127,21 +132,20 @@ bool descend(CrfObjective<Real>& objective, std::size_t rows, const CrfTrainOpti
   return result.converged;
 }
 
-/// Weights of features from parameters of rows; rows that are zero throughout go.
-void fill_weights(const FeatureRows& features, std::span<const double> v, std::span<const float> scale,
-                  Crf& crf) {
+/// Rows that are zero throughout go.
+void fill_weights(const FeatureRows& features, const CrfWeights& weights, Crf& crf) {
   const std::size_t stride = label_stride(crf.labels.size());
   std::vector<std::uint32_t> number(features.rows(), HashIndex::none);
   for (std::size_t r = 0; r < features.rows(); ++r) {
-    const std::span<const double> row = v.subspan(r * stride, stride);
-    if (std::all_of(row.begin(), row.end(), [](double x) { return x == 0; })) continue;
+    const std::span<const float> row(weights.rows.data() + r * stride, stride);
+    if (std::all_of(row.begin(), row.end(), [](float x) { return x == 0; })) continue;
     number[r] = static_cast<std::uint32_t>(crf.weights.size() / stride);
-    for (double x : row) crf.weights.push_back(static_cast<float>(x * static_cast<double>(scale[r])));
+    crf.weights.insert(crf.weights.end(), row.begin(), row.end());
   }
   features.row_of_feature.for_each([&](std::uint64_t key, std::uint32_t row) {
     if (number[row] != HashIndex::none) crf.row_of_feature.insert(key, number[row]);
   });
-  crf.chain.set(crf.labels.size(), v.subspan(features.rows() * stride));
+  crf.chain.set(crf.labels.size(), weights.transitions);
 }
 
 }  // namespace
@@ -164,37 +168,37 @@ Crf train_crf(const TaggedText& text, LabelScheme scheme, const TaggedText* held
 
   const CrfPenalties penalties{options.l2, options.l1 > 0, templates.label_bigrams};
   CrfObjective<float> objective(training.data, training.features, crf.labels.size(), penalties);
-  std::vector<double> v(objective.size(), 0.0);
   const std::size_t rows = training.features.rows();
   summary.features = training.features.features;
   summary.rows = rows;
   summary.bundles = training.data.bundles();
-  summary.parameters = (rows + crf.labels.size()) * crf.labels.size();
 
+  CrfWeights last;
   if (options.algorithm == CrfAlgorithm::sgd) {
     double before = 0;
     summary.ended = "the passes are used up";
-    train_by_sgd(training.data, rows, crf.labels.size(), objective.scale(), templates.label_bigrams, options,
-                 v, [&](std::size_t pass, std::vector<double>& now, double loss) {
-                   if (watcher.after(pass, loss, now, objective.scale(), rows)) return false;
-                   const bool flat = pass > 1 && std::abs(before - loss) < options.tolerance * loss;
-                   before = loss;
-                   if (flat) {
-                     summary.converged = true;
-                     summary.ended = "the loss no longer falls";
-                   }
-                   return !flat;
-                 });
+    last = train_by_sgd(training.data, rows, crf.labels.size(), objective.scale(), templates.label_bigrams,
+                        options, [&](std::size_t pass, double loss, const std::function<CrfWeights()>& now) {
+                          if (watcher.after(pass, loss, now)) return false;
+                          const bool flat = pass > 1 && std::abs(before - loss) < options.tolerance * loss;
+                          before = loss;
+                          if (flat) {
+                            summary.converged = true;
+                            summary.ended = "the loss no longer falls";
+                          }
+                          return !flat;
+                        });
   } else {
     // Single precision while it lasts; where its rounding hides the way down, double goes on from there.
-    if (!descend(objective, rows, options, v, watcher, summary) && summary.iterations < options.iterations &&
+    std::vector<double> v(objective.size(), 0.0);
+    if (!descend(objective, options, v, watcher, summary) && summary.iterations < options.iterations &&
         !watcher.has_ended()) {
       CrfObjective<double> careful(training.data, training.features, crf.labels.size(), penalties);
-      descend(careful, rows, options, v, watcher, summary);
+      descend(careful, options, v, watcher, summary);
     }
+    last = objective.weights(v);
   }
-  watcher.finish(v);
-  fill_weights(training.features, v, objective.scale(), crf);
+  fill_weights(training.features, watcher.finish(std::move(last)), crf);
   return crf;
 }
 

@@ -10,6 +10,7 @@
 
 #include "drover/learn/crf.hpp"
 #include "drover/learn/crf_data.hpp"
+#include "drover/learn/crf_objective.hpp"
 
 namespace drover {
 
@@ -33,7 +34,7 @@ struct CrfProgress {
 };
 
 struct CrfTrainSummary {
-  std::uint64_t features = 0, rows = 0, bundles = 0, parameters = 0;
+  std::uint64_t features = 0, rows = 0, bundles = 0;
   std::size_t iterations = 0, evaluations = 0;
   std::size_t best_iteration = 0;  ///< whose weights were kept
   double loss = 0;
@@ -50,11 +51,12 @@ Crf train_crf(const TaggedText& text, LabelScheme scheme, const TaggedText* held
               const FeatureTemplates& templates, const Gazetteers& gazetteers, const CrfTrainOptions& options,
               const CrfWatch& watch, CrfTrainSummary& summary);
 
-/// Stochastic gradient descent (crf_sgd.cpp) over parameters of CrfObjective, whose scale it uses. `after`
-/// gets the parameters and the loss after each pass and says whether to go on.
-using SgdPass = std::function<bool(std::size_t pass, std::vector<double>& v, double loss)>;
-void train_by_sgd(const CrfData& data, std::size_t rows, std::size_t labels, std::span<const float> scale,
-                  bool transitions, const CrfTrainOptions& options, std::vector<double>& v,
-                  const SgdPass& after);
+/// Stochastic gradient descent (crf_sgd.cpp) over rows of features with the scale of CrfObjective. `after` is
+/// told the loss after each pass and says whether to go on; it may ask for the weights.
+using SgdPass =
+    std::function<bool(std::size_t pass, double loss, const std::function<CrfWeights()>& weights)>;
+CrfWeights train_by_sgd(const CrfData& data, std::size_t rows, std::size_t labels,
+                        std::span<const float> scale, bool transitions, const CrfTrainOptions& options,
+                        const SgdPass& after);
 
 }  // namespace drover
