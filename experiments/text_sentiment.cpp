@@ -77,10 +77,10 @@ Outcome text_sentiment(const Options& options) {
   const bool real = outcome.notes.empty();
   const auto classes = static_cast<std::uint32_t>(corpus.classes.size());
   const std::vector<double> shares = {0, 0.01, 0.1, 0.5};
-  const std::uint64_t repetitions = options.quick ? 2 : 10;
-  const TextRun run = options.quick ? TextRun{50, 100, 1} : TextRun{500, 1000, 1};
+  const std::uint64_t repetitions = options.quick ? 2 : 5;
+  const TextRun run = options.quick ? TextRun{50, 100, 1} : TextRun{300, 600, 1};
   if (options.quick)
-    outcome.notes.emplace_back("quick: 2 repetitions instead of 10, 150 sweeps instead of 1500");
+    outcome.notes.emplace_back("quick: 2 repetitions instead of 5, 150 sweeps instead of 900");
   const std::vector<std::pair<std::string, bool>> methods = {{"gibbs", false}, {"collapsed-gibbs", true}};
   const double pieces = static_cast<double>(methods.size() * shares.size() * repetitions);
   double done = 0;
