@@ -31,12 +31,14 @@ test: setup-test ## build, then run every test and a short fuzzing of each reade
 	@cmake --preset release > /dev/null
 	@cmake --build build -j$(JOBS)
 	@ctest --preset release -j$(JOBS)
-	@$(MAKE) --no-print-directory fuzz
-
-fuzz: setup-test ## fuzz every reader for FUZZ_SECONDS each (default 10)
 	@cmake --preset fuzz > /dev/null
 	@cmake --build build-fuzz -j$(JOBS)
-	@tools/fuzz $${FUZZ_SECONDS:-10}
+	@tools/fuzz --repeatable
+
+fuzz: setup-test ## hunt for faults in every reader for FUZZ_SECONDS each (default 60), anew each time
+	@cmake --preset fuzz > /dev/null
+	@cmake --build build-fuzz -j$(JOBS)
+	@tools/fuzz $${FUZZ_SECONDS:-60}
 
 bench: setup-bench ## run the benchmarks and keep their figures in build/bench
 	@cmake --preset release > /dev/null

@@ -250,6 +250,8 @@ void read_jsonl_corpus(TextSource& source, CorpusBuilder& builder) {
       Place place = source.place();
       place.column = std::max<std::size_t>(error.byte, 1);
       fail_at(place, "expected a JSON object, such as {\"label\": \"pos\", \"text\": \"...\"}");
+    } catch (const nlohmann::json::out_of_range&) {  // a number such as 1e999; the library names no column
+      source.fail("expected numbers within the range of double precision");
     }
     if (!object.is_object() || !object.contains("text") || !object["text"].is_string())
       source.fail("expected a JSON object with a member \"text\" that is a string");

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "drover/core/error.hpp"
+#include "drover/core/json_text.hpp"
 
 namespace drover {
 
@@ -22,7 +23,7 @@ constexpr double largest_log = 1e4;
 }
 
 std::string shown(const json& value) {
-  std::string text = value.dump(-1, ' ', false, json::error_handler_t::replace);
+  std::string text = json_text(value);
   return text.size() <= 60 ? text : text.substr(0, 57) + "...";
 }
 
@@ -104,7 +105,7 @@ void EditStream::take(std::string_view line) {
 
 void EditStream::complain(const std::string& message) {
   ++errors_;
-  answer_(json{{"line", line_}, {"error", message}}.dump(-1, ' ', false, json::error_handler_t::replace));
+  answer_(json_text(json{{"line", line_}, {"error", message}}));
 }
 
 void EditStream::obey(const json& edit) {
@@ -278,7 +279,7 @@ void EditStream::answer_marginals(const json* wanted) {
   for (Id id : ids) {
     const char* comma = names.empty() ? "" : ",";
     const auto named = variable_names_.find(id);
-    names += comma + (named == variable_names_.end() ? std::to_string(id) : json(named->second).dump());
+    names += comma + (named == variable_names_.end() ? std::to_string(id) : json_text(json(named->second)));
     const DynamicModel::Estimate estimate = model_.marginal(id);
     probabilities += fmt::format("{}[{},{}]", comma, 1 - estimate.probability, estimate.probability);
     errors += fmt::format("{}[{},{}]", comma, estimate.standard_error, estimate.standard_error);

@@ -152,6 +152,8 @@ TEST(Corpus, BadFilesAreRefusedWithTheirPlace) {
   bad("g.tsv", "p\tx\n", "--min-count", {.min_count = 2});
   bad("a.jsonl", "{\"text\":\"x\"}\n{\"text\":}\n", "a.jsonl:2:9: expected a JSON object");
   bad("b.jsonl", "{\"label\":\"x\"}\n", "b.jsonl:1:1: expected a JSON object with a member \"text\"");
+  bad("d.jsonl", "{\"text\":\"x\"}\n{\"text\":\"x\",\"size\":1e999}\n",
+      "d.jsonl:2:1: expected numbers within the range of double precision");
   bad("c.jsonl", "{\"text\":\"x\",\"label\":[]}\n", "c.jsonl:1:1: expected \"label\"");
   bad("a.svm", "1 2:1\n1 x:1\n", "a.svm:2:3: expected index:count");
   bad("b.svm", "1 2:0.5\n", "b.svm:1:3: expected index:count with a whole count");
