@@ -171,7 +171,7 @@ double PseudoLikelihood::value_and_gradient(std::span<const double> parameters,
     return a;
   };
   // The splits depend on the number of rows only, so the sums have the same bits for any number of threads.
-  const std::size_t rows = row_weights_.size(), grain = std::max<std::size_t>(512, rows / 16);
+  const std::size_t rows = row_weights_.size(), grain = std::max<std::size_t>(2048, rows / 16);
   const Sums sums = tbb::parallel_deterministic_reduce(tbb::blocked_range<std::size_t>(0, rows, grain),
                                                        Sums{}, add_rows, join);
 
