@@ -173,33 +173,53 @@ TEST(Gradient, BlockGibbsAgreesWithExact) {
   }
 }
 
+// Rows with few units on are summed unit by unit, those with many by tables of four units.
 TEST(RbmBatch, ConditionalsAndSumsAreTheirDefinition) {
-  for (const auto& [visible, hidden] : {std::pair{5U, 3U}, std::pair{70U, 130U}, std::pair{784U, 33U}}) {
-    const BinaryMachine machine = random_machine(MachineKind::rbm, visible, hidden, 1, 0.2);
-    const auto rows = random_rows(2, 21, visible);
-    const RbmBatch batch(machine);
-    ActiveUnits v;
-    AlignedVector<float> p;
-    select_rows(rows, visible, all_rows(21), v);
-    batch.hidden_probabilities(v, p);
-    RbmBatch::Sums sums;
-    batch.clear(sums);
-    batch.add(v, p, 0.5F, sums);
-    for (std::size_t j = 0; j < hidden; ++j) {
-      double hidden_sum = 0, weight_sum = 0;
-      for (std::size_t r = 0; r < 21; ++r) {
-        double field = machine.biases[visible + j];
-        for (std::size_t i = 0; i < visible; ++i)
-          field += rows[r * visible + i] * machine.weights[i * hidden + j];
-        const double expected = 1 / (1 + std::exp(-field));
-        EXPECT_NEAR(p[r * batch.hidden_stride() + j], expected, 1e-5);
-        hidden_sum += 0.5 * expected;
-        weight_sum += 0.5 * expected * rows[r * visible + 2];
+  constexpr std::size_t count = 41;
+  for (const auto& [visible, hidden] : {std::pair{5U, 3U}, std::pair{70U, 130U}, std::pair{783U, 33U}})
+    for (const std::size_t keep : {1U, 4U}) {  // one unit in `keep` that is on stays so
+      const BinaryMachine machine = random_machine(MachineKind::rbm, visible, hidden, 1, 0.2);
+      auto rows = random_rows(2, count, visible);
+      for (std::size_t k = 0; k < rows.size(); ++k) rows[k] = rows[k] && k % keep == 0;
+      const RbmBatch batch(machine);
+      ActiveUnits v, drawn_beside, drawn;
+      AlignedVector<float> p;
+      select_rows(rows, visible, all_rows(count), v);
+      batch.hidden_probabilities(v, p, 7, 3, 5, drawn_beside);
+      batch.draw_hidden(v, 7, 3, 5, drawn);
+      EXPECT_EQ(drawn_beside.list, drawn.list);
+      EXPECT_EQ(drawn_beside.count, drawn.count);
+      const std::size_t stride = p.size() / count;
+      Statistics sums;
+      batch.add(v, p, 0.75F, sums);
+      batch.add(v, p, -0.25F, sums);
+      std::vector<double> expected(count * hidden);
+      for (std::size_t r = 0; r < count; ++r)
+        for (std::size_t j = 0; j < hidden; ++j) {
+          double field = machine.biases[visible + j];
+          for (std::size_t i = 0; i < visible; ++i)
+            field += rows[r * visible + i] * machine.weights[i * hidden + j];
+          expected[r * hidden + j] = 1 / (1 + std::exp(-field));
+          EXPECT_NEAR(p[r * stride + j], expected[r * hidden + j], 1e-5);
+        }
+      for (std::size_t j = 0; j < hidden; ++j) {
+        double hidden_sum = 0;
+        for (std::size_t r = 0; r < count; ++r) hidden_sum += 0.5 * expected[r * hidden + j];
+        EXPECT_NEAR(sums.biases[visible + j], hidden_sum, 1e-4);
       }
-      EXPECT_NEAR(sums.hidden[j], hidden_sum, 1e-4);
-      EXPECT_NEAR(sums.weights[2 * batch.hidden_stride() + j], weight_sum, 1e-4);
+      for (std::size_t i = 0; i < visible; ++i) {
+        double visible_sum = 0;
+        std::vector<double> weight_sums(hidden, 0.0);
+        for (std::size_t r = 0; r < count; ++r) {
+          if (!rows[r * visible + i]) continue;
+          visible_sum += 0.5;
+          for (std::size_t j = 0; j < hidden; ++j) weight_sums[j] += 0.5 * expected[r * hidden + j];
+        }
+        EXPECT_NEAR(sums.biases[i], visible_sum, 1e-4);
+        for (std::size_t j = 0; j < hidden; ++j)
+          EXPECT_NEAR(sums.weights[i * hidden + j], weight_sums[j], 1e-4);
+      }
     }
-  }
 }
 
 TEST(Fit, FindsAKnownModelAgain) {
