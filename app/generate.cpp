@@ -10,6 +10,7 @@
 #include "drover/io/model_file.hpp"
 #include "drover/learn/generate_tagged.hpp"
 #include "drover/model/builders.hpp"
+#include "drover/model/convolution.hpp"
 
 namespace drover::app {
 
@@ -60,6 +61,48 @@ int generate_tagged(const Invocation& invocation) {
   return 0;
 }
 
+/// Writes the model, and next to it the images as evidence.
+int generate_deconvolution(const Invocation& invocation) {
+  const Settings& settings = invocation.settings;
+  ConvolutionShape shape{.features = 3, .feature_height = 4, .feature_width = 4};
+  const std::int64_t height = settings.height > 0 ? settings.height : settings.width;
+  if (settings.width < shape.feature_width || height < shape.feature_height || settings.width > 1000 ||
+      height > 1000)
+    throw Error(ErrorKind::usage,
+                fmt::format("--width {} with --height {}: expected images from 4 to 1000 pixels",
+                            settings.width, height));
+  if (settings.images * height * settings.width > 10'000'000)
+    throw Error(ErrorKind::usage,
+                "--images, --width and --height: expected at most ten million pixels in all");
+  shape.images = static_cast<std::uint32_t>(settings.images);
+  shape.location_height = static_cast<std::uint32_t>(height) - shape.feature_height + 1;
+  shape.location_width = static_cast<std::uint32_t>(settings.width) - shape.feature_width + 1;
+  if (settings.out.empty() || settings.out == "-")
+    throw Error(ErrorKind::usage,
+                "generate deconvolution writes two files, the model and the images as evidence: "
+                "--out is needed");
+  const Model model = binary_convolution(shape);
+  constexpr double placed_per_image = 3;
+  const std::vector<Value> images =
+      random_images(shape, placed_per_image, static_cast<std::uint64_t>(settings.seed));
+  std::string evidence = std::to_string(images.size());
+  for (std::size_t p = 0; p < images.size(); ++p)
+    evidence += fmt::format(" {} {}", shape.first_pixel() + p, images[p]);
+  evidence += "\n";
+  const std::string evidence_path = settings.out + ".evid";
+  write_model(model, settings.out);
+  write_file(evidence_path, evidence);
+  if (settings.json) {
+    JsonObject object = json_envelope(invocation, {});
+    object.add("variables", model.variable_count());
+    object.add("factors", model.factor_count());
+    object.add("out", settings.out);
+    object.add("evidence", evidence_path);
+    print_json(object);
+  }
+  return 0;
+}
+
 }  // namespace
 
 int run_generate(const Invocation& invocation) {
@@ -67,6 +110,7 @@ int run_generate(const Invocation& invocation) {
   check_one_document(settings, {settings.out.empty() ? "-" : settings.out});
   if (invocation.arguments.at(0) == "corpus") return generate_corpus(invocation);
   if (invocation.arguments.at(0) == "conll") return generate_tagged(invocation);
+  if (invocation.arguments.at(0) == "deconvolution") return generate_deconvolution(invocation);
   GenerateOptions options;
   options.kind = parse_generate_kind(invocation.arguments.at(0));
   options.width = static_cast<std::uint64_t>(settings.width);

@@ -173,8 +173,9 @@ std::string sample_page(const Invocation& invocation, const Loaded& loaded, cons
   ReportData page = common_page(invocation, loaded, choice, result, seconds, result_json, "Samples");
   page.facts.emplace_back("Draws", std::to_string(result.draws));
   if (result.independent) {
-    page.verdict = ReportData::Verdict::good;
-    page.verdict_text = "The draws are exact and independent.";
+    page.verdict = result.exact ? ReportData::Verdict::good : ReportData::Verdict::caution;
+    page.verdict_text = result.exact ? "The draws are exact and independent."
+                                     : "The draws are independent, of an approximation of the model.";
   } else {
     set_verdict(page, result.diagnostics, is_converged(result.diagnostics));
   }

@@ -127,7 +127,8 @@ int run_sample(const Invocation& invocation) {
                          counted(run.loaded.model.variable_count(), "variable"),
                          counted(result.chains, "chain"), settings.out, run.method_text(), run.seconds));
   if (result.independent)
-    print_text("the draws are exact and independent\n");
+    print_text(result.exact ? "the draws are exact and independent\n"
+                            : "the draws are independent, of an approximation of the model\n");
   else
     print_text(fmt::format("largest R-hat {:.4f}, smallest ESS {:.0f}\n", result.diagnostics.rhat_max,
                            result.diagnostics.ess_min));

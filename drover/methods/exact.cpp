@@ -116,6 +116,7 @@ SampleResult sample(const Problem& problem, const Monitor& monitor, DrawConsumer
   if (result.draws == 0) throw Error(ErrorKind::stopped, "stopped before exact inference had made a draw");
   result.chains = 1;
   result.independent = true;
+  result.exact = true;
   result.diagnostics.rhat_max = 1;
   result.diagnostics.ess_min = static_cast<double>(result.draws);
   return result;

@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "drover/core/random.hpp"
+
 namespace drover {
 
 Model binary_convolution(const ConvolutionShape& shape) {
@@ -29,6 +31,25 @@ Model binary_convolution(const ConvolutionShape& shape) {
         model.gates.add_or(helpers, shape.pixel(m, r, c));
       }
   return model;
+}
+
+std::vector<Value> random_images(const ConvolutionShape& shape, double placed, std::uint64_t seed) {
+  RandomSequence random(seed, Stream::generate);
+  std::vector<Value> feature(shape.first_location());
+  for (Value& pixel : feature) pixel = static_cast<Value>(random.below(2));
+  const std::size_t places = std::size_t{shape.features} * shape.location_height * shape.location_width;
+  std::vector<Value> images(shape.first_helper() - shape.first_pixel(), 0);
+  for (std::uint32_t m = 0; m < shape.images; ++m)
+    for (std::uint32_t f = 0; f < shape.features; ++f)
+      for (std::uint32_t r = 0; r < shape.location_height; ++r)
+        for (std::uint32_t c = 0; c < shape.location_width; ++c) {
+          if (random.uniform() * static_cast<double>(places) >= placed) continue;
+          for (std::uint32_t a = 0; a < shape.feature_height; ++a)
+            for (std::uint32_t b = 0; b < shape.feature_width; ++b)
+              images[shape.pixel(m, r + a, c + b) - shape.first_pixel()] |=
+                  feature[shape.feature_pixel(f, a, b)];
+        }
+  return images;
 }
 
 }  // namespace drover

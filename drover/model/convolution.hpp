@@ -41,4 +41,8 @@ struct ConvolutionShape {
 
 Model binary_convolution(const ConvolutionShape& shape);
 
+/// The pixels of all images (image, row, column) that features drawn with P(W = 1) = 1/2 make at places drawn
+/// such that an image has `placed` of them on average.
+std::vector<Value> random_images(const ConvolutionShape& shape, double placed, std::uint64_t seed);
+
 }  // namespace drover

@@ -83,6 +83,7 @@ struct LogZResult : RunFacts {
 struct SampleResult : RunFacts {
   std::uint64_t draws = 0;  ///< in all
   bool independent = false;
+  bool exact = false;  ///< each draw has the distribution of the model itself
   Diagnostics diagnostics;
   Trace scores;
 };

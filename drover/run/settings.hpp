@@ -119,6 +119,7 @@ struct Settings {
   std::string skip_data;
   // generate
   std::int64_t sentences = 1000;
+  std::int64_t images = 20;
   std::int64_t width = 10;
   std::int64_t height = 0;
   bool periodic = false;

@@ -286,5 +286,22 @@ TEST(Contract, GenerateConvertAndReadBack) {
   }
 }
 
+TEST(Contract, GeneratedImagesHaveAnExplanation) {
+  TemporaryFolder folder;
+  for (const char* seed : {"1", "2", "3", "4"}) {
+    const std::string uai = folder.file("images.uai");
+    const auto made = drover_command("generate deconvolution --images 2 --width 4 --json --out " + uai +
+                                     " --seed " + seed);
+    ASSERT_EQ(made.exit_code, 0);
+    const std::string evidence = made.json()["evidence"].get<std::string>();
+    // An impossible model would be named as such, with another exit code.
+    const auto best = drover_command("map " + uai + " --evidence " + evidence + " --json");
+    EXPECT_EQ(best.exit_code, 0) << seed;
+    EXPECT_TRUE(best.json()["optimal"].get<bool>());
+  }
+  EXPECT_EQ(drover_command("generate deconvolution --width 3 --out " + folder.file("a.uai")).exit_code, 64);
+  EXPECT_EQ(drover_command("generate deconvolution").exit_code, 64);
+}
+
 }  // namespace
 }  // namespace drover
