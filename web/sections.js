@@ -35,7 +35,7 @@ function shade(value) {
 
 function addImages() {
   if (!data.images.length) return;
-  heading(data.images.length === 1 ? "The marginals as an image" : "The marginals as images");
+  heading(data.images.length === 1 ? "Image" : "Images");
   const cards = element("div", { class: "cards" });
   for (const image of data.images) {
     const levels = Uint8Array.from(atob(image.bytes), (letter) => letter.charCodeAt(0));
