@@ -161,7 +161,7 @@ Exact exact_of(const Mirror& mirror) {
 
 // The model itself is the edited one, and a sweep leaves its whole distribution unchanged.
 TEST(DynamicModel, LeavesTheDistributionAfterAnyEdits) {
-  for (std::uint64_t seed = 0; seed < 60; ++seed) {
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
     DynamicModel dynamic(seed);
     Editor editor(dynamic, seed, 0.8);
     for (int edit = 0; edit < 80; ++edit) {
@@ -354,7 +354,7 @@ class WideEditor {
 };
 
 TEST(DynamicModel, LeavesTheDistributionOfManyStatesAfterAnyEdits) {
-  for (std::uint64_t seed = 0; seed < 60; ++seed) {
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
     DynamicModel dynamic(seed);
     WideEditor editor(dynamic, seed);
     for (int edit = 0; edit < 80; ++edit) {
