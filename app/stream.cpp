@@ -83,24 +83,14 @@ class LineSource {
   bool ended_ = false;
 };
 
-void check_fits(const Graph& graph) {
-  if (graph.is_spin()) return;
-  for (VariableId v = 0; v < graph.size(); ++v)
-    if (graph.cardinalities[v] != 2)
-      throw Error(ErrorKind::misfit, fmt::format("stream takes binary variables; {} has {} states",
-                                                 graph.name(v), graph.cardinalities[v]));
-  throw Error(
-      ErrorKind::misfit,
-      "stream takes models of binary variables with strictly positive factors of one or two variables");
-}
-
 DynamicModel dynamic_model(const Loaded& loaded, const Graph& graph, const Settings& settings) {
-  check_fits(graph);
   if (graph.size() != graph.model_size())
-    throw Error(ErrorKind::misfit, "stream takes binary variables; the model has one with a single state");
+    throw Error(ErrorKind::misfit, "stream: the model has a variable with a single state");
+  const std::string why_not = DynamicModel::why_not(graph);
+  if (!why_not.empty()) throw Error(ErrorKind::misfit, "stream: " + why_not);
   DynamicModel model(graph, static_cast<std::uint64_t>(settings.seed), settings.half_life);
   for (std::size_t e = 0; e < loaded.evidence.size(); ++e)
-    model.clamp(loaded.evidence.variables[e], loaded.evidence.values[e] == 1);
+    model.clamp(loaded.evidence.variables[e], loaded.evidence.values[e]);
   return model;
 }
 

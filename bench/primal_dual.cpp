@@ -1,8 +1,8 @@
 // The samplers of the duality family beside Gibbs sampling, each table in one run:
 //   1. updates per nanosecond of primal-dual and of Gibbs, chains as lanes, on graphs of degree four;
 //   2. primal-dual, one chain, on one and two threads;
-//   3. complete graphs: effective samples of the magnetisation per second, one chain, by colours and
-//   primal-dual;
+//   3. complete graphs: effective samples of the magnetisation per second, 64 chains as lanes, of Gibbs and
+//      primal-dual;
 //   4. the critical Ising torus: effective samples of the squared magnetisation per second, Gibbs and
 //      Swendsen-Wang.
 // Times are thread time (2: wall clock), the best of a few repetitions where a rate is meant.
@@ -124,19 +124,45 @@ double magnetisation(const std::vector<Value>& x) {
   return sum / static_cast<double>(x.size());
 }
 
+// The same of 64 chains as lanes, all together.
+template <Kernel K>
+Efficiency efficiency_of_lanes(const K& kernel, std::uint64_t sweeps) {
+  auto state = kernel.start(1, 0);
+  const std::uint32_t lanes = kernel.lanes();
+  std::vector<Value> x(kernel.size());
+  std::vector<double> series(lanes * sweeps);  // chain by chain
+  const std::uint64_t burn_in = sweeps / 4;
+  double seconds = 0;
+  for (std::uint64_t s = 0; s < burn_in + sweeps; ++s) {
+    const double begin = thread_seconds();
+    kernel.sweep(state, s);
+    if (s < burn_in) continue;
+    seconds += thread_seconds() - begin;
+    for (std::uint32_t lane = 0; lane < lanes; ++lane) {
+      kernel.read(state, lane, x);
+      series[lane * sweeps + s - burn_in] = magnetisation(x);
+    }
+  }
+  const double effective = ess_mean(Draws{series.data(), lanes, sweeps});
+  return {effective / static_cast<double>(sweeps * lanes), effective / seconds};
+}
+
 void complete_graphs() {
   fmt::print(
-      "\n3. complete graph, J = 0.8 / n: effective samples of the magnetisation, one chain, one thread\n");
-  fmt::print("{:>6} {:>26} {:>26} {:>12}\n", "n", "Gibbs: per sweep, second",
-             "primal-dual: per sweep, second", "ratio (time)");
+      "\n3. complete graph, J = 0.8 / n: effective samples of the magnetisation, 64 chains as lanes, one "
+      "thread\n   cores: how many would make one primal-dual chain overtake one sequential chain, its steps "
+      "divided evenly\n");
+  fmt::print("{:>6} {:>30} {:>32} {:>8} {:>8}\n", "n", "Gibbs: a chain's sweep, second",
+             "primal-dual: a chain's sweep, second", "ratio", "cores");
   for (std::uint32_t n : {100U, 200U, 500U, 1000U, 2000U}) {
     const SpinGraph spins =
         spin_graph(compile(ising(complete_edges(n), Draw::constant(0.8 / n), Draw::constant(0), 1)));
-    const std::uint64_t sweeps = n <= 200 ? 20000 : 1'000'000'000 / (std::uint64_t{n} * n);
-    const Efficiency gibbs = efficiency(GibbsSpinChain(spins), sweeps, magnetisation);
-    const Efficiency dual = efficiency(PrimalDualChain(spins), sweeps, magnetisation);
-    fmt::print("{:>6} {:>14.4f} {:>11.0f} {:>17.4f} {:>12.0f} {:>12.2f}\n", n, gibbs.per_sweep,
-               gibbs.per_second, dual.per_sweep, dual.per_second, dual.per_second / gibbs.per_second);
+    const std::uint64_t sweeps = std::max(300U, 400'000U / n);
+    const Efficiency gibbs = efficiency_of_lanes(GibbsSpinLanes(spins), sweeps);
+    const Efficiency dual = efficiency_of_lanes(PrimalDualLanes(spins), sweeps);
+    const double ratio = dual.per_second / gibbs.per_second;
+    fmt::print("{:>6} {:>18.4f} {:>11.0f} {:>20.4f} {:>11.0f} {:>8.3f} {:>8.1f}\n", n, gibbs.per_sweep,
+               gibbs.per_second, dual.per_sweep, dual.per_second, ratio, 1 / ratio);
   }
 }
 

@@ -23,8 +23,7 @@ Outcome duality_grid(const Options& options) {
       options.quick ? std::vector{0.3, 0.5} : std::vector{0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5};
   if (options.quick)
     outcome.notes.push_back(fmt::format("quick: {0}x{0} grid, {1} repetitions", side, repetitions));
-  outcome.notes.emplace_back(
-      "the PSRF is the mean over variables of each variable's, over the last half of the sweeps");
+  outcome.notes.emplace_back(psrf_note);
   Figure figure{.title = "Ising grid",
                 .caption = "Sweeps until the PSRF of ten chains stays below 1.01.",
                 .x_label = "beta",
@@ -38,8 +37,8 @@ Outcome duality_grid(const Options& options) {
     const Graph graph = compile(
         ising(grid_edges(side, side, false), Draw::constant(beta / 2), Draw::constant(0), options.seed));
     const SpinGraph spins = spin_graph(graph);
-    std::vector<std::vector<double>> sweeps(4);
-    bool reached = true;
+    std::vector<std::vector<double>> sweeps(4), by_mean(4);
+    std::uint32_t reached[4] = {};
     for (std::uint32_t r = 0; r < repetitions; ++r) {
       if (options.monitor.should_stop()) {
         outcome.interrupted = true;
@@ -47,37 +46,38 @@ Outcome duality_grid(const Options& options) {
       }
       options.monitor.report({fmt::format("beta = {}", beta), static_cast<double>(r) / repetitions, 0, 0, 0});
       const std::uint64_t seed = options.seed + r;
-      const MixingTime times[] = {
-          mixing_time(GibbsSpinLanes(spins), seed, most, options.monitor),
-          mixing_time(PrimalDualLanes(spins), seed, most, options.monitor),
-          mixing_time(TreePrimalDual(graph, ForestChoice::heaviest), seed, most, options.monitor),
-          mixing_time(SwendsenWang(graph), seed, most, options.monitor)};
+      const MixingTimes times[] = {
+          mixing_times(GibbsSpinLanes(spins), seed, most, options.monitor),
+          mixing_times(PrimalDualLanes(spins), seed, most, options.monitor),
+          mixing_times(TreePrimalDual(graph, ForestChoice::heaviest), seed, most, options.monitor),
+          mixing_times(SwendsenWang(graph), seed, most, options.monitor)};
       for (std::size_t m = 0; m < 4; ++m) {
-        sweeps[m].push_back(times[m].sweeps);
-        reached = reached && times[m].reached;
+        sweeps[m].push_back(times[m].largest.sweeps);
+        by_mean[m].push_back(times[m].mean.sweeps);
+        reached[m] += times[m].largest.reached ? 1 : 0;
       }
     }
     for (std::size_t m = 0; m < 4; ++m) {
       outcome.rows.push_back({.name = fmt::format("beta = {}, {}: sweeps", beta, names[m]),
                               .ours = mean_of(sweeps[m]),
                               .spread = deviation_of(sweeps[m]),
-                              .note = reached ? "" : "not all repetitions reached it"});
+                              .note = mixing_row_note(mean_of(by_mean[m]), reached[m], repetitions)});
       figure.curves[m].x.push_back(beta);
       figure.curves[m].y.push_back(mean_of(sweeps[m]));
     }
     const double ratio = mean_of(sweeps[1]) / mean_of(sweeps[0]);
-    outcome.rows.push_back({.name = fmt::format("beta = {}: primal-dual / Gibbs", beta),
-                            .ours = ratio,
-                            .note = "paper: between 2 and 7"});
+    const double ratio_by_mean = mean_of(by_mean[1]) / mean_of(by_mean[0]);
+    outcome.rows.push_back(
+        {.name = fmt::format("beta = {}: primal-dual / Gibbs", beta),
+         .ours = ratio,
+         .note = fmt::format("paper: between 2 and 7; by the mean {:.3g}", ratio_by_mean)});
     least = std::min(least, ratio);
     largest = std::max(largest, ratio);
     tree_helps = tree_helps && mean_of(sweeps[2]) < mean_of(sweeps[1]);
   }
   outcome.figures.push_back(figure);
-  outcome.claims.push_back({"primal-dual needs more sweeps than Gibbs at every beta", least > 1});
-  outcome.claims.push_back({"primal-dual needs at most 7 times the sweeps of Gibbs", largest <= 7});
-  outcome.claims.push_back({"the ratio lies between 2 and 7 at the strongest coupling",
-                            outcome.rows.back().ours >= 2 && outcome.rows.back().ours <= 7});
+  outcome.claims.push_back({"primal-dual needs between 2 and 7 times the sweeps of Gibbs at every beta",
+                            least >= 2 && largest <= 7});
   outcome.claims.push_back({"a forest of whole pairs needs fewer sweeps than plain primal-dual", tree_helps});
   return outcome;
 }

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "drover/compile/dual.hpp"
+#include "drover/infer/spin_forest.hpp"
 
 namespace drover {
 
@@ -28,9 +29,9 @@ class PrimalDualEm {
 
   const SpinEdges& graph() const { return graph_; }
   /// Pairs of the forest.
-  std::size_t forest_size() const { return forest_size_; }
+  std::size_t forest_size() const { return forest_.size; }
 
-  /// One E and one M step. Ties keep a variable's value in the plain form.
+  /// One E and one M step. Ties keep a variable's value.
   void step(std::span<Value> x) const;
 
   struct Climb {
@@ -41,17 +42,11 @@ class PrimalDualEm {
   Climb climb(std::vector<Value>& x) const;
 
  private:
-  void choose_forest();
   void maximise_over_forest(std::span<double> log_odds, std::span<Value> x) const;
 
   SpinEdges graph_;
   std::vector<SpinDual> duals_;
-  std::vector<std::uint8_t> in_forest_;  ///< per edge
-  std::size_t forest_size_ = 0;
-  bool forest_;
-  std::vector<std::uint32_t> order_;   ///< parents before children
-  std::vector<std::uint32_t> parent_;  ///< itself for a root
-  std::vector<double> coupling_;       ///< to the parent
+  SpinForest forest_;
 };
 
 }  // namespace drover

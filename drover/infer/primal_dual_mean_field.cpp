@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "drover/core/log_math.hpp"
+
 namespace drover {
 
 namespace {
@@ -15,45 +17,115 @@ double entropy(double p) {
   return term(p) + term(1 - p);
 }
 
-}  // namespace
-
-PrimalDualMeanField::PrimalDualMeanField(SpinEdges graph) : graph_(std::move(graph)) {
-  for (const auto& edge : graph_.edges) duals_.push_back(dual_of_coupling(edge.coupling));
+double logistic(double log_odds) {
+  return 1 / (1 + std::exp(-log_odds));
 }
 
-void PrimalDualMeanField::update_duals(std::span<const double> p, std::span<double> tau) const {
-  for (std::size_t e = 0; e < dual_count(); ++e) {
+}  // namespace
+
+PrimalDualMeanField::PrimalDualMeanField(SpinEdges graph, bool forest)
+    : graph_(std::move(graph)),
+      forest_(forest ? strongest_forest(graph_) : no_forest(graph_)),
+      depth_(graph_.size(), 0) {
+  for (const auto& edge : graph_.edges) duals_.push_back(dual_of_coupling(edge.coupling));
+  for (std::uint32_t i : forest_.order)
+    if (forest_.parent[i] != i) depth_[i] = depth_[forest_.parent[i]] + 1;
+}
+
+PrimalDualMeanField::Beliefs PrimalDualMeanField::start(std::span<const double> p) const {
+  Beliefs q;
+  q.p.assign(p.begin(), p.end());
+  q.if_one = q.if_zero = q.p;
+  q.tau.assign(graph_.edges.size(), 0.0);
+  return q;
+}
+
+void PrimalDualMeanField::update_duals(Beliefs& q) const {
+  for (std::size_t e = 0; e < graph_.edges.size(); ++e) {
+    if (forest_.has_edge[e] != 0) continue;
     const auto& edge = graph_.edges[e];
-    const double first = 2 * p[edge.first] - 1, second = 2 * p[edge.second] - 1;
-    tau[e] = std::tanh(duals_[e].strength / 2 * (duals_[e].flip ? first - second : first + second));
+    const double first = 2 * q.p[edge.first] - 1, second = 2 * q.p[edge.second] - 1;
+    q.tau[e] = std::tanh(duals_[e].strength / 2 * (duals_[e].flip ? first - second : first + second));
   }
 }
 
-double PrimalDualMeanField::update_variables(std::span<const double> tau, std::span<double> p) const {
+double PrimalDualMeanField::update_variables(Beliefs& q) const {
   std::vector<double> log_odds(graph_.field.begin(), graph_.field.end());
-  for (std::size_t e = 0; e < dual_count(); ++e) {
-    const double gain = duals_[e].strength * tau[e];
+  for (std::size_t e = 0; e < graph_.edges.size(); ++e) {
+    if (forest_.has_edge[e] != 0) continue;
+    const double gain = duals_[e].strength * q.tau[e];
     log_odds[graph_.edges[e].first] += gain;
     log_odds[graph_.edges[e].second] += duals_[e].flip ? -gain : gain;
   }
+  for (std::size_t at = forest_.order.size(); at-- > 0;) {
+    const std::uint32_t i = forest_.order[at];
+    if (forest_.parent[i] == i) continue;
+    const double b = log_odds[i], j = forest_.coupling[i];
+    log_odds[forest_.parent[i]] += log_add(b + j, -j) - log_add(b - j, j);
+  }
   double largest = 0;
-  for (std::size_t i = 0; i < size(); ++i) {
-    const double next = 1 / (1 + std::exp(-log_odds[i]));
-    largest = std::max(largest, std::abs(next - p[i]));
-    p[i] = next;
+  for (std::uint32_t i : forest_.order) {
+    const double j = forest_.coupling[i];  // zero for a root
+    q.if_one[i] = logistic(log_odds[i] + 2 * j);
+    q.if_zero[i] = logistic(log_odds[i] - 2 * j);
+    const double above = q.p[forest_.parent[i]];
+    const double next =
+        forest_.parent[i] == i ? q.if_one[i] : above * q.if_one[i] + (1 - above) * q.if_zero[i];
+    largest = std::max(largest, std::abs(next - q.p[i]));
+    q.p[i] = next;
   }
   return largest;
 }
 
-double PrimalDualMeanField::bound(std::span<const double> p, std::span<const double> tau) const {
+// What both bounds share: fields, pairs of the forest, H(q(x)).
+double PrimalDualMeanField::expected_score_of_forest(const Beliefs& q) const {
   double total = graph_.log_constant;
-  for (std::size_t i = 0; i < size(); ++i) total += graph_.field[i] * p[i] + entropy(p[i]);
-  for (std::size_t e = 0; e < dual_count(); ++e) {
+  for (std::uint32_t i = 0; i < size(); ++i) {
+    total += graph_.field[i] * q.p[i];
+    if (forest_.parent[i] == i) {
+      total += entropy(q.p[i]);
+      continue;
+    }
+    const double above = q.p[forest_.parent[i]], one = q.if_one[i], zero = q.if_zero[i];
+    const double agree = above * one + (1 - above) * (1 - zero);
+    total += forest_.coupling[i] * (2 * agree - 1) + above * entropy(one) + (1 - above) * entropy(zero);
+  }
+  return total;
+}
+
+double PrimalDualMeanField::bound(const Beliefs& q) const {
+  double total = expected_score_of_forest(q);
+  for (std::size_t e = 0; e < graph_.edges.size(); ++e) {
+    if (forest_.has_edge[e] != 0) continue;
     const auto& edge = graph_.edges[e];
-    const double first = 2 * p[edge.first] - 1, second = 2 * p[edge.second] - 1;
+    const double first = 2 * q.p[edge.first] - 1, second = 2 * q.p[edge.second] - 1;
     total += duals_[e].log_constant +
-             duals_[e].strength / 2 * tau[e] * (duals_[e].flip ? first - second : first + second) +
-             entropy((1 + tau[e]) / 2);
+             duals_[e].strength / 2 * q.tau[e] * (duals_[e].flip ? first - second : first + second) +
+             entropy((1 + q.tau[e]) / 2);
+  }
+  return total;
+}
+
+// Of the spins. E[s_i | s_parent] is linear in s_parent with slope q(1 | 1) - q(1 | 0), so that along the
+// path the slopes multiply: up from either end to where they meet.
+double PrimalDualMeanField::covariance(const Beliefs& q, std::uint32_t i, std::uint32_t j) const {
+  double slopes = 1;
+  while (i != j) {
+    std::uint32_t& deeper = depth_[i] >= depth_[j] ? i : j;
+    if (forest_.parent[deeper] == deeper) return 0;  // two trees
+    slopes *= q.if_one[deeper] - q.if_zero[deeper];
+    deeper = forest_.parent[deeper];
+  }
+  return slopes * 4 * q.p[i] * (1 - q.p[i]);
+}
+
+double PrimalDualMeanField::ordinary_bound(const Beliefs& q) const {
+  double total = expected_score_of_forest(q);
+  for (std::size_t e = 0; e < graph_.edges.size(); ++e) {
+    if (forest_.has_edge[e] != 0) continue;
+    const auto& edge = graph_.edges[e];
+    const double means = (2 * q.p[edge.first] - 1) * (2 * q.p[edge.second] - 1);
+    total += edge.coupling * (means + covariance(q, edge.first, edge.second));
   }
   return total;
 }

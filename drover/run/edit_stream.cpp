@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <array>
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -41,33 +41,30 @@ double number_within(const json& value, const char* what) {
   return number;
 }
 
-template <std::size_t count>
-std::array<double, count> log_values(const json& value, const char* what) {
-  std::array<double, count> logs{};
-  const bool fits = value.is_array() && value.size() == count;
-  for (std::size_t i = 0; fits && i < count; ++i) {
-    if (!value[i].is_number())
-      expected(fmt::format("{} positive numbers as {}, found {}", count, what, shown(value)));
-    logs[i] = std::log(value[i].get<double>());
-    if (!std::isfinite(logs[i]))
-      expected(fmt::format("{} positive numbers as {}, found {} (to exclude a value, clamp the variable)",
-                           count, what, shown(value)));
+std::vector<double> log_values(const json& value, std::size_t count, const char* what) {
+  const auto wrong = [&](const char* hint) {
+    expected(fmt::format("{} positive numbers as {}, found {}{}", count, what, shown(value), hint));
+  };
+  if (!value.is_array() || value.size() != count) wrong("");
+  std::vector<double> logs;
+  logs.reserve(count);
+  for (const json& entry : value) {
+    if (!entry.is_number()) wrong("");
+    logs.push_back(std::log(entry.get<double>()));
+    if (!std::isfinite(logs.back())) wrong(" (to exclude a value, clamp the variable)");
   }
-  if (!fits) expected(fmt::format("{} positive numbers as {}, found {}", count, what, shown(value)));
   return logs;
 }
 
-// "unary": [p0, p1] or "field": h, the factor exp(h s).
-double log_odds_of(const json& edit, bool needed) {
+// "unary": [p0, p1, ...] or, with two states, "field": h, the factor exp(h s). Empty: neither is there.
+std::vector<double> log_unary_of(const json& edit, std::size_t states) {
   const json *unary = member(edit, "unary"), *field = member(edit, "field");
   if (unary != nullptr && field != nullptr) expected("either \"unary\" or \"field\", found both");
-  if (unary != nullptr) {
-    const auto logs = log_values<2>(*unary, "\"unary\"");
-    return logs[1] - logs[0];
-  }
-  if (field != nullptr) return 2 * number_within(*field, "\"field\"");
-  if (needed) expected("\"unary\":[p0,p1] or \"field\":h");
-  return 0;
+  if (unary != nullptr) return log_values(*unary, states, "\"unary\"");
+  if (field == nullptr) return {};
+  if (states != 2)
+    expected(fmt::format("\"unary\" with {} positive numbers: a \"field\" is for two states", states));
+  return {0, 2 * number_within(*field, "\"field\"")};
 }
 
 std::uint64_t whole_number(const json& value, const char* what) {
@@ -116,15 +113,18 @@ void EditStream::obey(const json& edit) {
   if (name == "remove_factor") return remove_factor(edit);
   if (name == "set_unary") {
     const Id variable = variable_member(edit);
-    model_.set_unary(variable, log_odds_of(edit, true));
+    const std::vector<double> unary = log_unary_of(edit, model_.states(variable));
+    if (unary.empty()) expected("\"unary\":[p0,p1,...] or \"field\":h");
+    model_.set_unary(variable, unary);
     return count_edit();
   }
   if (name == "clamp") {
     const Id variable = variable_member(edit);
     const json* value = member(edit, "value");
-    if (value == nullptr || !value->is_number_unsigned() || value->get<std::uint64_t>() > 1)
-      expected("\"value\": 0 or 1");
-    model_.clamp(variable, value->get<std::uint64_t>() == 1);
+    const std::uint32_t states = model_.states(variable);
+    if (value == nullptr || !value->is_number_unsigned() || value->get<std::uint64_t>() >= states)
+      expected(states == 2 ? "\"value\": 0 or 1" : fmt::format("\"value\": 0 to {}", states - 1));
+    model_.clamp(variable, value->get<Value>());
     return count_edit();
   }
   if (name == "release") {
@@ -191,19 +191,37 @@ std::string EditStream::new_name(const json& edit, const std::unordered_map<std:
 
 void EditStream::add_factor(const json& edit) {
   const json *variables = member(edit, "variables"), *table = member(edit, "table"),
-             *coupling = member(edit, "coupling");
+             *coupling = member(edit, "coupling"), *potts = member(edit, "potts");
   if (variables == nullptr || !variables->is_array() || variables->size() != 2)
     expected("\"variables\" with two variables");
   const Id first = variable_of((*variables)[0]), second = variable_of((*variables)[1]);
   if (first == second) expected("two different variables");
-  if ((table == nullptr) == (coupling == nullptr))
-    expected("either \"table\":[p00,p01,p10,p11] or \"coupling\":J");
+  if ((table != nullptr) + (coupling != nullptr) + (potts != nullptr) != 1)
+    expected("one of \"table\":[p00,p01,...], \"coupling\":J and \"potts\":J");
   const std::string name = new_name(edit, factor_ids_);
+  const std::uint32_t rows = model_.states(first), columns = model_.states(second);
+  const auto check_spread = [&](double spread, const json& value) {
+    if (rows + columns > 4 && spread > DynamicModel::most_spread)
+      expected(fmt::format("entries of a factor within exp({}) of each other, found {}",
+                           DynamicModel::most_spread, shown(value)));
+  };
   Id id = 0;
-  if (table != nullptr)
-    id = model_.add_factor(first, second, log_values<4>(*table, "\"table\""));
-  else
+  if (table != nullptr) {
+    const std::vector<double> logs = log_values(*table, std::size_t{rows} * columns, "\"table\"");
+    const auto [least, most] = std::ranges::minmax(logs);
+    check_spread(most - least, *table);
+    id = model_.add_factor(first, second, logs);
+  } else if (potts != nullptr) {
+    if (rows != columns)
+      expected(fmt::format("variables of as many states for \"potts\", found {} and {}", rows, columns));
+    const double strength = number_within(*potts, "\"potts\"");
+    check_spread(std::abs(strength), *potts);
+    id = model_.add_potts(first, second, strength);
+  } else {
+    if (rows != 2 || columns != 2)
+      expected("binary variables for \"coupling\": others take \"potts\" or \"table\"");
     id = model_.add_factor(first, second, number_within(*coupling, "\"coupling\""));
+  }
   if (name.empty()) {
     answer_(fmt::format("{{\"line\":{},\"factor\":{}}}", line_, id));
   } else {
@@ -235,9 +253,16 @@ void EditStream::remove_factor(const json& edit) {
 }
 
 void EditStream::add_variable(const json& edit) {
-  const double log_odds = log_odds_of(edit, false);
+  const json *states = member(edit, "states"), *unary = member(edit, "unary");
+  const std::uint64_t count = states != nullptr                       ? whole_number(*states, "\"states\"")
+                              : unary != nullptr && unary->is_array() ? unary->size()
+                                                                      : 2;
+  if (count < 2 || count > DynamicModel::most_states)
+    expected(fmt::format("2 to {} states, found {}", DynamicModel::most_states, count));
+  std::vector<double> log_unary = log_unary_of(edit, count);
+  if (log_unary.empty()) log_unary.assign(count, 0.0);
   const std::string name = new_name(edit, variable_ids_);
-  const Id id = model_.add_variable(log_odds);
+  const Id id = model_.add_variable(log_unary);
   if (name.empty()) {
     answer_(fmt::format("{{\"line\":{},\"variable\":{}}}", line_, id));
   } else {
@@ -280,9 +305,14 @@ void EditStream::answer_marginals(const json* wanted) {
     const char* comma = names.empty() ? "" : ",";
     const auto named = variable_names_.find(id);
     names += comma + (named == variable_names_.end() ? std::to_string(id) : json_text(json(named->second)));
-    const DynamicModel::Estimate estimate = model_.marginal(id);
-    probabilities += fmt::format("{}[{},{}]", comma, 1 - estimate.probability, estimate.probability);
-    errors += fmt::format("{}[{},{}]", comma, estimate.standard_error, estimate.standard_error);
+    for (Value value = 0; value < model_.states(id); ++value) {
+      const DynamicModel::Estimate estimate = model_.marginal(id, value);
+      const char* open = value > 0 ? "," : *comma == 0 ? "[" : ",[";
+      probabilities += fmt::format("{}{}", open, estimate.probability);
+      errors += fmt::format("{}{}", open, estimate.standard_error);
+    }
+    probabilities += ']';
+    errors += ']';
   }
   answer_(fmt::format("{{\"line\":{},\"sweeps\":{},\"variables\":[{}],\"marginals\":[{}],\"mcse\":[{}]}}",
                       line_, model_.sweeps(), names, probabilities, errors));

@@ -3,7 +3,6 @@
 #include <tbb/parallel_for.h>
 
 #include <algorithm>
-#include <bit>
 #include <cassert>
 #include <cmath>
 
@@ -112,15 +111,6 @@ DynamicModel::DynamicModel(std::uint64_t seed, double half_life)
   assert(half_life > 0);
 }
 
-DynamicModel::DynamicModel(const Graph& graph, std::uint64_t seed, double half_life)
-    : DynamicModel(seed, half_life) {
-  assert(graph.is_spin());
-  for (VariableId v = 0; v < graph.size(); ++v) add_variable(graph.unary_of(v)[1] - graph.unary_of(v)[0]);
-  const SpinPairs& pairs = graph.spin_pairs;
-  for (std::size_t p = 0; p < pairs.size(); ++p)
-    add_factor(pairs.first[p], pairs.second[p], pairs.couplings[p]);
-}
-
 DynamicModel::Id DynamicModel::add_variable(double log_odds) {
   const Id id = variables_.take();
   const std::uint32_t slot = SlotTable::slot_of(id);
@@ -145,6 +135,7 @@ void DynamicModel::remove_variable(Id variable) {
   assert(has_variable(variable));
   const std::uint32_t slot = SlotTable::slot_of(variable);
   for (Id factor : factors_of(variable)) remove_factor(factor);
+  if (is_wide(slot)) tables_.remove_variable(slot);
   modes_[slot] = Mode::absent;
   variables_.give_back(variable);
   --variable_count_;
@@ -152,22 +143,27 @@ void DynamicModel::remove_variable(Id variable) {
 
 void DynamicModel::set_unary(Id variable, double log_odds) {
   assert(has_variable(variable));
-  log_odds_[SlotTable::slot_of(variable)] = static_cast<float>(log_odds);
+  const std::uint32_t slot = SlotTable::slot_of(variable), index = tables_.find(slot);
+  log_odds_[slot] = static_cast<float>(log_odds);
+  if (index != DynamicTables::none) tables_.variable(index).unary = {0, log_odds_[slot]};
 }
 
-void DynamicModel::clamp(Id variable, bool value) {
-  assert(has_variable(variable));
+void DynamicModel::clamp(Id variable, Value value) {
+  assert(has_variable(variable) && value < states(variable));
   const std::uint32_t slot = SlotTable::slot_of(variable);
   modes_[slot] = Mode::clamped;
-  words_[slot] = value ? ~std::uint64_t{0} : 0;
+  words_[slot] = value != 0 ? ~std::uint64_t{0} : 0;
+  if (is_wide(slot)) tables_.variable(tables_.find(slot)).values.fill(value);
 }
 
 void DynamicModel::release(Id variable) {
   assert(has_variable(variable));
   const std::uint32_t slot = SlotTable::slot_of(variable);
   if (modes_[slot] != Mode::clamped) return;
-  modes_[slot] = Mode::free;
+  const std::uint32_t index = tables_.find(slot);
+  modes_[slot] = index == DynamicTables::none ? Mode::free : Mode::tabled;
   averages_[slot] = {};
+  if (index != DynamicTables::none) std::ranges::fill(tables_.variable(index).averages, Average{});
 }
 
 bool DynamicModel::is_clamped(Id variable) const {
@@ -179,19 +175,17 @@ DynamicModel::Id DynamicModel::add_factor(Id first, Id second, double coupling) 
   return add_edge(first, second, coupling, {0, 0});
 }
 
-// A 2x2 table is a coupling, two unaries and a constant, which changes no probability.
-DynamicModel::Id DynamicModel::add_factor(Id first, Id second, std::span<const double, 4> log_values) {
-  const double l00 = log_values[0], l01 = log_values[1], l10 = log_values[2], l11 = log_values[3];
-  return add_edge(first, second, ((l00 - l01) + (l11 - l10)) / 4,
-                  {((l10 - l00) + (l11 - l01)) / 2, ((l01 - l00) + (l11 - l10)) / 2});
+std::uint32_t DynamicModel::take_slot(Id factor) {
+  const std::uint32_t slot = SlotTable::slot_of(factor);
+  if (slot == edge_of_slot_.size()) edge_of_slot_.emplace_back();
+  return slot;
 }
 
 DynamicModel::Id DynamicModel::add_edge(Id first, Id second, double coupling, std::array<double, 2> fields) {
   assert(has_variable(first) && has_variable(second) && first != second);
   const Id id = factors_.take();
-  const std::uint32_t slot = SlotTable::slot_of(id);
+  const std::uint32_t slot = take_slot(id);
   const auto edge = static_cast<std::uint32_t>(edges_.size());
-  if (slot == edge_of_slot_.size()) edge_of_slot_.emplace_back();
   edge_of_slot_[slot] = edge;
   const SpinDual dual = dual_of_coupling(coupling);
   edges_.push_back(
@@ -222,6 +216,11 @@ void DynamicModel::detach(std::uint32_t edge, unsigned side) {
 void DynamicModel::remove_factor(Id factor) {
   assert(has_factor(factor));
   const std::uint32_t edge = edge_of_slot_[SlotTable::slot_of(factor)];
+  if ((edge & table_bit) != 0) {
+    remove_table(edge & ~table_bit);
+    factors_.give_back(factor);
+    return;
+  }
   detach(edge, 0);
   detach(edge, 1);
   edges_[edge] = edges_.back();
@@ -254,6 +253,10 @@ std::vector<DynamicModel::Id> DynamicModel::factors_of(Id variable) const {
   std::vector<Id> ids;
   for (const Incidence& incidence : incidences_[SlotTable::slot_of(variable)])
     ids.push_back(factors_.id_of(records_[incidence.edge].slot));
+  const std::uint32_t index = tables_.find(SlotTable::slot_of(variable));
+  if (index != DynamicTables::none)
+    for (const DynamicTables::Incidence& incidence : tables_.variable(index).incidences)
+      ids.push_back(factors_.id_of(tables_.factor(incidence.factor).slot));
   return ids;
 }
 
@@ -269,57 +272,35 @@ void DynamicModel::sweep() {
     ({modes_.data(), log_odds_.data(), incidences_.data(), keep_}, begin, end, duals_.data(), random, sweeps_,
      words_.data(), averages_.data());
   });
+  if (tables_.size() > 0) sweep_tables();
   ++sweeps_;
 }
 
-DynamicModel::Estimate DynamicModel::marginal(Id variable) const {
-  assert(has_variable(variable));
-  const std::uint32_t slot = SlotTable::slot_of(variable);
-  if (modes_[slot] == Mode::clamped) return {words_[slot] == 0 ? 0.0 : 1.0, 0};
-  const Average& average = averages_[slot];
-  if (average.weight == 0) return {std::popcount(words_[slot]) / 64.0, 0.5};
-  return {average.sum / average.weight, std::sqrt(average.variance / average.weight)};
+DynamicModel::Estimate DynamicModel::marginal(Id variable, Value value) const {
+  assert(has_variable(variable) && value < states(variable));
+  const std::uint32_t slot = SlotTable::slot_of(variable), index = tables_.find(slot);
+  const auto share = [&] {
+    double chains = 0;
+    for (std::uint32_t lane = 0; lane < lanes; ++lane) chains += this->value(variable, lane) == value ? 1 : 0;
+    return chains / lanes;
+  };
+  if (modes_[slot] == Mode::clamped) return {share(), 0};
+  const bool tabled = index != DynamicTables::none;
+  const Average& average = tabled ? tables_.variable(index).averages[value] : averages_[slot];
+  if (average.weight == 0) return {share(), 0.5};
+  const double probability = average.sum / average.weight;
+  return {tabled || value == 1 ? probability : 1 - probability, std::sqrt(average.variance / average.weight)};
 }
 
 void DynamicModel::forget() {
   std::ranges::fill(averages_, Average{});
+  for (std::uint32_t index = 0; index < tables_.size(); ++index)
+    std::ranges::fill(tables_.variable(index).averages, Average{});
 }
 
 void DynamicModel::set_word(Id variable, std::uint64_t word) {
   assert(has_variable(variable) && !is_clamped(variable));
   words_[SlotTable::slot_of(variable)] = word;
-}
-
-Model DynamicModel::model() const {
-  Model model;
-  std::vector<VariableId> number(modes_.size(), no_variable);
-  for (std::uint32_t slot = 0; slot < modes_.size(); ++slot) {
-    if (modes_[slot] == Mode::absent) continue;
-    number[slot] = static_cast<VariableId>(model.cardinalities.size());
-    model.cardinalities.push_back(2);
-    const double unary[2] = {0, log_odds_[slot]};
-    model.unaries.add(number[slot], unary);
-  }
-  for (std::size_t e = 0; e < edges_.size(); ++e) {
-    const VariableId ends[2] = {number[edges_[e].first], number[edges_[e].second]};
-    model.spin_pairs.add(ends[0], ends[1], records_[e].coupling);
-    for (unsigned side = 0; side < 2; ++side) {
-      const double unary[2] = {0, records_[e].field[side]};
-      if (unary[1] != 0) model.unaries.add(ends[side], unary);
-    }
-  }
-  return model;
-}
-
-Evidence DynamicModel::evidence() const {
-  Evidence evidence;
-  VariableId number = 0;
-  for (std::uint32_t slot = 0; slot < modes_.size(); ++slot) {
-    if (modes_[slot] == Mode::absent) continue;
-    if (modes_[slot] == Mode::clamped) evidence.add(number, words_[slot] == 0 ? 0 : 1);
-    ++number;
-  }
-  return evidence;
 }
 
 }  // namespace drover

@@ -96,5 +96,21 @@ TEST(DualityCommand, SameBitsForAnyNumberOfThreadsAndAfterResuming) {
   }
 }
 
+TEST(DualityCommand, MeanFieldOverTrees) {
+  TemporaryFolder folder;
+  const std::string tree = generated(folder, "tree", "tree --variables 12 --coupling-sd 1 --field-sd 1");
+  const std::string grid = generated(folder, "grid", "grid --width 4 --coupling-sd 0.5 --field-sd 0.5");
+  const auto log_z = [](const std::string& model, const std::string& method) {
+    const CommandResult run = drover_command("logz " + model + " --json --quiet --method " + method);
+    EXPECT_EQ(run.exit_code, 0) << run.error;
+    return run.json()["log_z"].get<double>();
+  };
+  EXPECT_NEAR(log_z(tree, "primal-dual-mean-field --forest"), log_z(tree, "exact"), 1e-4);
+  expect_exact_marginals(tree, "--method primal-dual-mean-field --forest");
+  const double bound = log_z(grid, "primal-dual-mean-field --forest");
+  EXPECT_LE(bound, log_z(grid, "exact") + 1e-4);
+  EXPECT_GE(bound, log_z(grid, "primal-dual-mean-field") - 1e-4);
+}
+
 }  // namespace
 }  // namespace drover

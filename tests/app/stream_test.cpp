@@ -61,8 +61,85 @@ TEST(StreamCommand, EvidenceCanBeReleased) {
 }
 
 TEST(StreamCommand, RefusesWhatDoesNotFit) {
+  // Hard zeros.
   EXPECT_EQ(drover_command("stream " + model_path("colours.fg") + " --edits /dev/null").exit_code, 78);
   EXPECT_EQ(drover_command("stream " + model_path("grid-3x3.uai") + " --edits /no/such/file").exit_code, 66);
+}
+
+TEST(StreamCommand, TakesModelsOfManyStates) {
+  TemporaryFolder folder;
+  const std::string model = folder.file("potts.uai");
+  ASSERT_EQ(drover_command("generate potts --width 3 --states 3 --coupling 0.5 --field-sd 0.5 --out " + model)
+                .exit_code,
+            0);
+  const std::string edits = folder.write("edits.jsonl",
+                                         "{\"op\":\"sweep\",\"count\":2000}\n"
+                                         "{\"op\":\"marginals\"}\n"
+                                         "{\"op\":\"clamp\",\"variable\":4,\"value\":2}\n"
+                                         "{\"op\":\"marginals\",\"variables\":[4]}\n");
+  const CommandResult run = drover_command("stream " + model + " --half-life 500 --edits " + edits);
+  ASSERT_EQ(run.exit_code, 0) << run.error;
+  const auto lines = answers(run);
+  ASSERT_EQ(lines.size(), 2U);
+  const auto exact = drover_command("marginals " + model + " --json --method exact").json();
+  for (std::size_t v = 0; v < exact["marginals"].size(); ++v)
+    for (std::size_t k = 0; k < 3; ++k)  // the bound of FollowsEdits
+      EXPECT_NEAR(lines[0]["marginals"][v][k].get<double>(), exact["marginals"][v][k].get<double>(), 0.055);
+  EXPECT_EQ(lines[1]["marginals"][0], nlohmann::json({0, 0, 1}));
+}
+
+// A shell line; "FIFO" in it is a pipe that never ends.
+CommandResult with_endless_input(const TemporaryFolder& folder, const std::string& line) {
+  CommandResult run;
+  std::string text = line;
+  for (std::size_t at = text.find("FIFO"); at != std::string::npos; at = text.find("FIFO"))
+    text.replace(at, 4, folder.file("fifo"));
+  const std::string whole = "mkfifo " + folder.file("fifo") + "; exec 3<>" + folder.file("fifo") + "; " +
+                            text + " > " + folder.file("out") + " 2> " + folder.file("err");
+  const int status = std::system(whole.c_str());
+  run.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  run.out = testing::read_whole(folder.file("out"));
+  run.error = testing::read_whole(folder.file("err"));
+  return run;
+}
+
+const std::string stream_grid = std::string(DROVER_COMMAND) + " stream " + model_path("grid-3x3.uai");
+
+TEST(StreamCommand, LiveSweepsOnWhileNoLineComes) {
+  TemporaryFolder folder;
+  const std::string ask = "echo '{\"op\":\"marginals\",\"variables\":[4]}' >&3";
+  const CommandResult run =
+      with_endless_input(folder, "{ (" + ask + "; sleep 1; " + ask + "; sleep 1; " + ask + ") & " +
+                                     stream_grid + " --live --time 4 --edits FIFO; }");
+  EXPECT_EQ(run.exit_code, 0) << run.error;
+  const auto lines = answers(run);
+  ASSERT_EQ(lines.size(), 3U);
+  EXPECT_GT(lines[1]["sweeps"], lines[0]["sweeps"].get<int>() + 10);
+  EXPECT_GT(lines[2]["sweeps"], lines[1]["sweeps"].get<int>() + 10);
+  EXPECT_EQ(lines[2]["line"], 3);
+}
+
+TEST(StreamCommand, TimeLimitEndsWaitingAndSweeping) {
+  TemporaryFolder folder;
+  EXPECT_EQ(with_endless_input(folder, stream_grid + " --time 0.3 --edits FIFO").exit_code, 0);
+  const std::string edits = folder.write("edits.jsonl",
+                                         "{\"op\":\"marginals\",\"variables\":[0]}\n"
+                                         "{\"op\":\"sweep\",\"count\":1000000000000}\n"
+                                         "{\"op\":\"marginals\",\"variables\":[0]}\n");
+  const CommandResult run =
+      drover_command("stream " + model_path("grid-3x3.uai") + " --time 0.3 --edits " + edits);
+  EXPECT_EQ(run.exit_code, 0) << run.error;
+  EXPECT_EQ(answers(run).size(), 1U);
+}
+
+TEST(StreamCommand, InterruptEndsCleanly) {
+  TemporaryFolder folder;
+  const CommandResult run =
+      with_endless_input(folder, "timeout -s INT 2 " + stream_grid + " --live --every 100 --edits FIFO");
+  EXPECT_EQ(run.exit_code, 124) << run.error;  // what timeout answers when it had to send the signal
+  const auto lines = answers(run);             // each of them whole
+  ASSERT_GE(lines.size(), 1U);
+  EXPECT_EQ(lines.back()["sweeps"].get<std::uint64_t>() % 100, 0U);
 }
 
 }  // namespace

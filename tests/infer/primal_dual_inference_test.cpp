@@ -10,6 +10,7 @@
 #include "drover/infer/mean_field.hpp"
 #include "drover/infer/primal_dual_em.hpp"
 #include "drover/infer/primal_dual_mean_field.hpp"
+#include "drover/model/builders.hpp"
 #include "tests/support/random_models.hpp"
 
 namespace drover {
@@ -87,42 +88,90 @@ TEST(PrimalDualEm, ClimbEndsWhereItSays) {
 }
 
 TEST(PrimalDualMeanField, BoundNeverFallsAndHolds) {
-  for (std::uint64_t seed = 0; seed < 60; ++seed) {
-    const Graph graph = random_spin_graph(seed, 10, 18);
-    const PrimalDualMeanField dual(spin_edges(spin_graph(graph)));
-    const double log_z = enumerate(graph).log_z;
-    const MeanField field(graph);
-    std::vector<double> q = field.start_at_random(seed, 1), p(graph.size()), tau(dual.dual_count(), 0.0);
-    for (std::size_t v = 0; v < p.size(); ++v) p[v] = q[2 * v + 1];
-    double before = dual.bound(p, tau);
-    for (int step = 0; step < 60; ++step) {
-      dual.update_duals(p, tau);
-      const double half = dual.bound(p, tau);
-      EXPECT_GE(half, before - 1e-9);
-      for (std::size_t v = 0; v < p.size(); ++v) {
-        q[2 * v] = 1 - p[v];
-        q[2 * v + 1] = p[v];
+  for (bool forest : {false, true})
+    for (std::uint64_t seed = 0; seed < 60; ++seed) {
+      const Graph graph = random_spin_graph(seed, 10, 18);
+      const PrimalDualMeanField dual(spin_edges(spin_graph(graph)), forest);
+      const double log_z = enumerate(graph).log_z;
+      const MeanField field(graph);
+      std::vector<double> start = field.start_at_random(seed, 1), p(graph.size());
+      for (std::size_t v = 0; v < p.size(); ++v) p[v] = start[2 * v + 1];
+      PrimalDualMeanField::Beliefs q = dual.start(p);
+      double before = dual.bound(q);
+      for (int step = 0; step < 60; ++step) {
+        dual.update_duals(q);
+        const double half = dual.bound(q);
+        EXPECT_GE(half, before - 1e-9);
+        EXPECT_LE(half, dual.ordinary_bound(q) + 1e-9);  // no lower with the duals summed out
+        EXPECT_LE(dual.ordinary_bound(q), log_z + 1e-4);
+        dual.update_variables(q);
+        before = dual.bound(q);
+        EXPECT_GE(before, half - 1e-9);
+        EXPECT_LE(before, log_z + 1e-4);
       }
-      EXPECT_LE(half, field.bound(q) + 1e-4);  // the ordinary bound at the same q is no lower
-      dual.update_variables(tau, p);
-      before = dual.bound(p, tau);
-      EXPECT_GE(before, half - 1e-9);
-      EXPECT_LE(before, log_z + 1e-4);
+      if (forest) continue;
+      for (std::size_t v = 0; v < p.size(); ++v) {
+        start[2 * v] = 1 - q.p[v];
+        start[2 * v + 1] = q.p[v];
+      }
+      EXPECT_NEAR(field.bound(start), dual.ordinary_bound(q), 1e-4);
+      const MeanFieldRun finished = field.run(start, {});
+      EXPECT_GE(finished.bound, before - 1e-4);
+      EXPECT_LE(finished.bound, log_z + 1e-9);
     }
-    const MeanFieldRun finished = field.run(q, {});
-    EXPECT_GE(finished.bound, before - 1e-4);
-    EXPECT_LE(finished.bound, log_z + 1e-9);
+}
+
+// q(x) by its conditionals, state by state: probabilities, and the bound from its definition.
+TEST(PrimalDualMeanField, OrdinaryBoundIsThatOfTheForestsDistribution) {
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    const Graph graph = random_spin_graph(seed, 7, 12);
+    const SpinEdges edges = spin_edges(spin_graph(graph));
+    const PrimalDualMeanField dual(edges, true);
+    const SpinForest forest = strongest_forest(edges);
+    PrimalDualMeanField::Beliefs q = dual.start(std::vector<double>(7, 0.5));
+    for (int step = 0; step < 3; ++step) {
+      dual.update_duals(q);
+      dual.update_variables(q);
+    }
+    double bound = 0, total = 0;
+    std::vector<double> ones(7, 0.0);
+    for (unsigned bits = 0; bits < 128; ++bits) {
+      std::vector<Value> x(7);
+      for (unsigned v = 0; v < 7; ++v) x[v] = static_cast<Value>(bits >> v & 1);
+      double probability = 1;
+      for (unsigned v = 0; v < 7; ++v) {
+        const double one = forest.parent[v] == v || x[forest.parent[v]] == 1 ? q.if_one[v] : q.if_zero[v];
+        probability *= x[v] == 1 ? one : 1 - one;
+      }
+      total += probability;
+      bound += probability * (log_score(graph, x) - std::log(probability));
+      for (unsigned v = 0; v < 7; ++v) ones[v] += x[v] * probability;
+    }
+    EXPECT_NEAR(total, 1, 1e-12);
+    EXPECT_NEAR(bound, dual.ordinary_bound(q), 1e-4);
+    for (unsigned v = 0; v < 7; ++v) EXPECT_NEAR(ones[v], q.p[v], 1e-9);
   }
 }
 
-TEST(PrimalDualMeanField, IsExactWithoutPairs) {
-  const Graph graph = random_spin_graph(1, 6, 0);
-  const PrimalDualMeanField dual(spin_edges(spin_graph(graph)));
-  std::vector<double> p(6, 0.5), tau;
-  dual.update_variables(tau, p);
-  const Enumeration exact = enumerate(graph);
-  for (std::size_t v = 0; v < 6; ++v) EXPECT_NEAR(p[v], exact.marginals[v][1], 1e-6);
-  EXPECT_NEAR(dual.bound(p, tau), exact.log_z, 1e-5);
+// Without pairs outside the forest one update is exact: no pairs at all, or a forest over trees.
+TEST(PrimalDualMeanField, IsExactOnForests) {
+  for (bool forest : {false, true})
+    for (std::uint64_t seed = 0; seed < 20; ++seed) {
+      RandomSequence random(seed, Stream::generate);
+      Edges edges;
+      edges.variables = 10;
+      for (VariableId v = 1; v < 10 && forest; ++v)
+        if (random.uniform() < 0.9) edges.add(random.below(v), v);
+      const Graph graph = compile(ising(edges, Draw::normal(0, 1), Draw::normal(0, 1), seed));
+      const PrimalDualMeanField dual(spin_edges(spin_graph(graph)), forest);
+      EXPECT_EQ(dual.forest_size(), edges.size());
+      PrimalDualMeanField::Beliefs q = dual.start(std::vector<double>(10, 0.5));
+      dual.update_variables(q);
+      const Enumeration exact = enumerate(graph);
+      for (std::size_t v = 0; v < 10; ++v) EXPECT_NEAR(q.p[v], exact.marginals[v][1], 1e-5);
+      EXPECT_NEAR(dual.bound(q), exact.log_z, 1e-4);
+      EXPECT_NEAR(dual.ordinary_bound(q), exact.log_z, 1e-4);
+    }
 }
 
 }  // namespace

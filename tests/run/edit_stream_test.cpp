@@ -63,6 +63,44 @@ TEST(EditStream, BuildsAndAsks) {
   EXPECT_TRUE(session.say(R"({"op":"add_variable","name":"b"})").is_null());
 }
 
+// Variables of three, two and three states: a Potts pair, a table between unlike variables, all in lines.
+TEST(EditStream, ManyStates) {
+  Session session;
+  session.say(R"({"op":"add_variable","name":"a","unary":[1,2,1]})");
+  session.say(R"({"op":"add_variable","name":"b","field":0.3})");
+  session.say(R"({"op":"add_variable","name":"c","states":3})");
+  session.say(R"({"op":"add_factor","variables":["a","c"],"potts":0.8,"name":"ac"})");
+  session.say(R"({"op":"add_factor","variables":["a","b"],"table":[1,3,2,1,1,2],"name":"ab"})");
+  session.say(R"({"op":"set_unary","variable":"c","unary":[3,1,1]})");
+  session.say(R"({"op":"sweep","count":3000})");
+  const json answer = session.say(R"({"op":"marginals"})");
+  EXPECT_EQ(session.stream.errors(), 0U);
+  std::vector<std::vector<double>> exact = {{0, 0, 0}, {0, 0}, {0, 0, 0}};
+  const double table[6] = {1, 3, 2, 1, 1, 2}, unary[3] = {1, 2, 1}, of_c[3] = {3, 1, 1};
+  double z = 0;
+  for (int a = 0; a < 3; ++a)
+    for (int b = 0; b < 2; ++b)
+      for (int c = 0; c < 3; ++c) {
+        const double weight = unary[a] * of_c[c] * table[2 * a + b] * std::exp(0.3 * (2 * b - 1)) *
+                              (a == c ? std::exp(0.8) : 1);
+        z += weight;
+        exact[0][static_cast<std::size_t>(a)] += weight;
+        exact[1][static_cast<std::size_t>(b)] += weight;
+        exact[2][static_cast<std::size_t>(c)] += weight;
+      }
+  // 64 chains over some 300 sweeps, hardly correlated: below 0.01 in all.
+  for (std::size_t v = 0; v < 3; ++v) {
+    ASSERT_EQ(answer["marginals"][v].size(), exact[v].size());
+    for (std::size_t k = 0; k < exact[v].size(); ++k)
+      EXPECT_NEAR(answer["marginals"][v][k].get<double>(), exact[v][k] / z, 0.03) << v << " " << k;
+  }
+  session.say(R"({"op":"clamp","variable":"a","value":2})");
+  EXPECT_EQ(session.say(R"({"op":"marginals","variables":["a"]})")["marginals"][0], json({0, 0, 1}));
+  session.say(R"({"op":"remove_variable","variable":"a"})");
+  EXPECT_EQ(session.model.factor_count(), 0U);
+  EXPECT_TRUE(session.say(R"({"op":"remove_factor","factor":"ac"})").contains("error"));
+}
+
 TEST(EditStream, NamesOfFactorsGoWithTheirVariable) {
   Session session;
   for (const char* name : {"a", "b", "c"}) session.say(json{{"op", "add_variable"}, {"name", name}}.dump());
@@ -77,6 +115,7 @@ TEST(EditStream, MalformedLinesChangeNothing) {
   Session session;
   session.say(R"({"op":"add_variable","name":"a"})");
   session.say(R"({"op":"add_variable","name":"b"})");
+  session.say(R"({"op":"add_variable","name":"c","states":3})");
   session.say(R"({"op":"add_factor","variables":["a","b"],"coupling":1,"name":"f"})");
   const std::uint64_t word = session.model.word(0);
   const std::vector<std::pair<std::string, std::string>> bad = {
@@ -92,7 +131,21 @@ TEST(EditStream, MalformedLinesChangeNothing) {
       {R"({"op":"add_factor","variables":[0,99],"coupling":1})", "99"},
       {R"({"op":"add_factor","variables":[0,-1],"coupling":1})", "-1"},
       {R"({"op":"add_factor","variables":[0,1]})", "table"},
-      {R"({"op":"add_factor","variables":[0,1],"coupling":1,"table":[1,1,1,1]})", "either"},
+      {R"({"op":"add_factor","variables":[0,1],"coupling":1,"table":[1,1,1,1]})", "one of"},
+      {R"({"op":"add_factor","variables":[0,1],"coupling":1,"potts":1})", "one of"},
+      {R"({"op":"add_factor","variables":["a","c"],"coupling":1})", "binary"},
+      {R"({"op":"add_factor","variables":["a","c"],"potts":1})", "2 and 3"},
+      {R"({"op":"add_factor","variables":["a","c"],"table":[1,2,3,4]})", "6 positive numbers"},
+      {R"({"op":"add_factor","variables":["a","c"],"table":[1,2,3,4,5,0]})", "6 positive numbers"},
+      {R"({"op":"add_factor","variables":["a","c"],"table":[1,2,3,4,5,1e30]})", "exp(60)"},
+      {R"({"op":"add_variable","states":1})", "2 to 64 states"},
+      {R"({"op":"add_variable","states":65})", "2 to 64 states"},
+      {R"({"op":"add_variable","states":"x"})", "whole number"},
+      {R"({"op":"add_variable","states":3,"unary":[1,1]})", "3 positive numbers"},
+      {R"({"op":"add_variable","states":3,"field":1})", "two states"},
+      {R"({"op":"set_unary","variable":"c","unary":[1,2]})", "3 positive numbers"},
+      {R"({"op":"set_unary","variable":"c","field":1})", "two states"},
+      {R"({"op":"clamp","variable":"c","value":3})", "0 to 2"},
       {R"({"op":"add_factor","variables":[0,1],"coupling":"x"})", "number"},
       {R"({"op":"add_factor","variables":[0,1],"coupling":1e300})", "10000"},
       {R"({"op":"add_factor","variables":[0,1],"coupling":1e999})", "JSON"},
@@ -102,7 +155,7 @@ TEST(EditStream, MalformedLinesChangeNothing) {
       {R"({"op":"add_factor","variables":[0,1],"coupling":1,"name":"f"})", "taken"},
       {R"({"op":"add_factor","variables":[0,1],"coupling":1,"name":""})", "name"},
       {R"({"op":"add_variable","name":"a"})", "taken"},
-      {R"({"op":"add_variable","unary":[1]})", "2 positive numbers"},
+      {R"({"op":"add_variable","unary":[1]})", "2 to 64 states"},
       {R"({"op":"add_variable","unary":[1,1],"field":0})", "both"},
       {R"({"op":"remove_factor","factor":5})", "factor"},
       {R"({"op":"remove_factor"})", "factor"},
@@ -116,7 +169,7 @@ TEST(EditStream, MalformedLinesChangeNothing) {
       {R"({"op":"marginals","variables":3})", "list"},
       {"{\"op\":\"\xff\"}", "JSON"},
   };
-  std::uint64_t line = 3;
+  std::uint64_t line = 4;
   for (const auto& [text, part] : bad) {
     const json answer = session.say(text);
     ++line;
@@ -125,7 +178,7 @@ TEST(EditStream, MalformedLinesChangeNothing) {
     EXPECT_NE(answer["error"].get<std::string>().find(part), std::string::npos) << text << "\n" << answer;
   }
   EXPECT_EQ(session.stream.errors(), bad.size());
-  EXPECT_EQ(session.model.variable_count(), 2U);
+  EXPECT_EQ(session.model.variable_count(), 3U);
   EXPECT_EQ(session.model.factor_count(), 1U);
   EXPECT_EQ(session.model.sweeps(), 0U);
   EXPECT_FALSE(session.model.is_clamped(0));

@@ -161,7 +161,7 @@ Exact exact_of(const Mirror& mirror) {
 
 // The model itself is the edited one, and a sweep leaves its whole distribution unchanged.
 TEST(DynamicModel, LeavesTheDistributionAfterAnyEdits) {
-  for (std::uint64_t seed = 0; seed < 60; ++seed) {
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
     DynamicModel dynamic(seed);
     Editor editor(dynamic, seed, 0.8);
     for (int edit = 0; edit < 80; ++edit) {
@@ -249,6 +249,182 @@ TEST(DynamicModel, IsTheModelBuiltAfresh) {
   }
 }
 
+// The same with variables of two to four states: tables, Potts pairs of either sign, couplings, clamps.
+class WideEditor {
+ public:
+  WideEditor(DynamicModel& dynamic, std::uint64_t seed)
+      : dynamic_(dynamic), random_(seed, Stream::generate) {}
+
+  struct Variable {
+    std::vector<double> log_unary;
+    int clamped = -1;
+  };
+  struct Factor {
+    Id first, second;
+    std::vector<double> log_values;
+  };
+  std::map<Id, Variable> variables;
+  std::map<Id, Factor> factors;
+
+  void edit() {
+    const std::uint32_t what = random_.below(12);
+    if (variables.size() < 3 || (what == 0 && variables.size() < 5)) {
+      const std::vector<double> unary = normals(2 + random_.below(3));
+      variables[dynamic_.add_variable(unary)] = {unary, -1};
+    } else if (what == 1 && variables.size() > 3) {
+      const Id id = any(variables);
+      dynamic_.remove_variable(id);
+      variables.erase(id);
+      std::erase_if(factors,
+                    [&](const auto& entry) { return entry.second.first == id || entry.second.second == id; });
+    } else if (what == 2) {
+      const Id id = any(variables);
+      variables[id].log_unary = normals(variables[id].log_unary.size());
+      dynamic_.set_unary(id, variables[id].log_unary);
+    } else if (what == 3) {
+      const Id id = any(variables);
+      const std::uint32_t value = random_.below(dynamic_.states(id));
+      variables[id].clamped = static_cast<int>(value);
+      dynamic_.clamp(id, static_cast<Value>(value));
+    } else if (what <= 5) {
+      const Id id = any(variables);
+      variables[id].clamped = -1;
+      dynamic_.release(id);
+    } else if (what <= 7 && factors.size() > 3) {
+      const Id id = any(factors);
+      dynamic_.remove_factor(id);
+      factors.erase(id);
+    } else {
+      add_factor();
+    }
+  }
+
+  Model model(const std::vector<Id>& order) const {
+    Model model;
+    std::map<Id, VariableId> number;
+    for (Id id : order) {
+      number[id] = static_cast<VariableId>(model.cardinalities.size());
+      model.cardinalities.push_back(static_cast<std::uint32_t>(variables.at(id).log_unary.size()));
+      model.unaries.add(number[id], variables.at(id).log_unary);
+    }
+    for (const auto& [id, factor] : factors) {
+      const VariableId scope[2] = {number.at(factor.first), number.at(factor.second)};
+      model.tables.add(scope, factor.log_values);
+    }
+    return model;
+  }
+  Evidence evidence(const std::vector<Id>& order) const {
+    Evidence evidence;
+    for (std::size_t v = 0; v < order.size(); ++v)
+      if (variables.at(order[v]).clamped >= 0)
+        evidence.add(static_cast<VariableId>(v), static_cast<Value>(variables.at(order[v]).clamped));
+    return evidence;
+  }
+
+ private:
+  template <class Map>
+  Id any(const Map& map) {
+    return std::next(map.begin(), random_.below(static_cast<std::uint32_t>(map.size())))->first;
+  }
+  std::vector<double> normals(std::size_t count) {
+    std::vector<double> values(count);
+    for (double& value : values) value = 0.8 * random_.normal();
+    return values;
+  }
+  void add_factor() {
+    const Id first = any(variables), second = any(variables);
+    if (first == second) return;
+    const std::uint32_t rows = dynamic_.states(first), columns = dynamic_.states(second);
+    std::vector<double> table(std::size_t{rows} * columns, 0.0);
+    Id id = 0;
+    if (rows == columns && random_.below(2) == 0) {
+      const double strength = random_.normal();
+      for (std::uint32_t k = 0; k < rows; ++k) table[k * columns + k] = strength;
+      id = dynamic_.add_potts(first, second, strength);
+    } else {
+      table = normals(table.size());
+      id = dynamic_.add_factor(first, second, table);
+    }
+    EXPECT_FALSE(factors.contains(id));
+    factors[id] = {first, second, table};
+  }
+
+  DynamicModel& dynamic_;
+  RandomSequence random_;
+};
+
+TEST(DynamicModel, LeavesTheDistributionOfManyStatesAfterAnyEdits) {
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    DynamicModel dynamic(seed);
+    WideEditor editor(dynamic, seed);
+    for (int edit = 0; edit < 80; ++edit) {
+      editor.edit();
+      if (edit % 7 == 0) dynamic.sweep();
+    }
+    EXPECT_EQ(dynamic.variable_count(), editor.variables.size());
+    EXPECT_EQ(dynamic.factor_count(), editor.factors.size());
+    std::map<Id, std::size_t> degree;
+    for (const auto& [id, factor] : editor.factors) {
+      EXPECT_TRUE(dynamic.has_factor(id));
+      ++degree[factor.first];
+      ++degree[factor.second];
+    }
+    for (const auto& [id, variable] : editor.variables) {
+      EXPECT_EQ(dynamic.degree(id), degree[id]);
+      EXPECT_EQ(dynamic.factors_of(id).size(), degree[id]);
+    }
+    const std::vector<Id> order = dynamic.variables();
+    const Graph graph = compile(editor.model(order), editor.evidence(order));
+    if (graph.size() == 0) continue;
+    const Enumeration exact = enumerate(graph);
+    const Enumeration own = enumerate(compile(dynamic.model(), dynamic.evidence()));
+    for (std::size_t s = 0; s < exact.probabilities.size(); ++s)
+      EXPECT_NEAR(own.probabilities[s], exact.probabilities[s], 1e-6);
+
+    std::vector<double> counts(exact.probabilities.size(), 0.0);
+    RandomSequence random(seed, Stream::exact);
+    std::vector<Value> x(graph.size());
+    for (int batch = 0; batch < 48; ++batch) {
+      for (std::uint32_t lane = 0; lane < 64; ++lane) {
+        double u = random.uniform();
+        std::size_t s = 0;
+        while (s + 1 < counts.size() && (u -= exact.probabilities[s]) >= 0) ++s;
+        x = testing::state_of_index(graph, s);
+        for (std::size_t v = 0; v < x.size(); ++v)
+          dynamic.set_value(order[graph.model_variable[v]], lane, x[v]);
+      }
+      dynamic.sweep();
+      dynamic.sweep();
+      for (std::uint32_t lane = 0; lane < 64; ++lane) {
+        for (std::size_t v = 0; v < x.size(); ++v) x[v] = dynamic.value(order[graph.model_variable[v]], lane);
+        ++counts[testing::state_index(graph, x)];
+      }
+    }
+    EXPECT_LT(testing::chi_square_score(counts, exact.probabilities), testing::chi_square_limit)
+        << "seed " << seed;
+  }
+}
+
+TEST(DynamicModel, MarginalsOfManyStatesFollowTheModel) {
+  for (std::uint64_t seed = 0; seed < 6; ++seed) {
+    DynamicModel dynamic(seed, 300);
+    WideEditor editor(dynamic, seed);
+    for (int edit = 0; edit < 30; ++edit) editor.edit();
+    for (int change = 0; change < 2; ++change) {
+      for (int sweep = 0; sweep < 3000; ++sweep) dynamic.sweep();
+      const std::vector<Id> order = dynamic.variables();
+      const Graph graph = compile(editor.model(order), editor.evidence(order));
+      const Enumeration exact = enumerate(graph);
+      for (std::size_t v = 0; v < graph.size(); ++v)
+        for (Value k = 0; k < graph.cardinalities[v]; ++k)  // bounds as in MarginalsFollowTheModel
+          EXPECT_NEAR(dynamic.marginal(order[graph.model_variable[v]], k).probability, exact.marginals[v][k],
+                      0.06)
+              << "seed " << seed;
+      for (int edit = 0; edit < 10; ++edit) editor.edit();
+    }
+  }
+}
+
 TEST(DynamicModel, MarginalsFollowTheModel) {
   for (std::uint64_t seed = 0; seed < 8; ++seed) {
     DynamicModel dynamic(seed, 300);
@@ -326,9 +502,16 @@ TEST(DynamicModel, SameBitsForAnyNumberOfThreads) {
         const std::uint32_t first = random.below(9000);
         dynamic.add_factor(first, (first + 1 + random.below(8999)) % 9000, random.normal());
       }
+      const std::vector<double> unary = {0, 0.2, -0.1};
+      for (int v = 0; v < 300; ++v) {
+        const Id wide = dynamic.add_variable(unary);
+        dynamic.add_factor(wide, random.below(9000), std::vector<double>{0, 0.5, 0.1, 0.7, -0.2, 0.3});
+        if (v > 0) dynamic.add_potts(wide - 1, wide, random.normal());
+      }
       for (int sweep = 0; sweep < 4; ++sweep) dynamic.sweep();
       results.emplace_back();
-      for (Id v : dynamic.variables()) results.back().push_back(dynamic.word(v));
+      for (Id v : dynamic.variables())
+        for (std::uint32_t lane = 0; lane < 64; ++lane) results.back().push_back(dynamic.value(v, lane));
     });
     EXPECT_EQ(results.back(), results.front());
   }

@@ -9,7 +9,7 @@ using testing::varied_graph;
 static_assert(Kernel<GeneralizedSwendsenWang>);
 
 TEST(GeneralizedSwendsenWang, LeavesTheDistribution) {
-  for (std::uint64_t seed = 0; seed < 60; ++seed) {
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
     const Graph graph = varied_graph(seed, 0);
     const GeneralizedSwendsenWang kernel(graph);
     testing::expect_leaves_distribution(kernel, graph, seed, 4096);

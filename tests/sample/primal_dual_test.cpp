@@ -22,7 +22,7 @@ Graph complete_graph(std::uint64_t seed, double scale) {
 }
 
 TEST(PrimalDualLanes, LeavesTheDistribution) {
-  for (std::uint64_t seed = 0; seed < 100; ++seed) {
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
     const Graph graph = seed % 4 == 0 ? complete_graph(seed, 0.3) : random_spin_graph(seed);
     const PrimalDualLanes kernel(spin_graph(graph));
     testing::expect_leaves_distribution(kernel, graph, seed, 8192);
@@ -113,7 +113,7 @@ TEST(PrimalDualLanes, RunsAgainFromACopy) {
 }
 
 TEST(PrimalDualChain, LeavesTheDistribution) {
-  for (std::uint64_t seed = 0; seed < 40; ++seed) {
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
     const Graph graph = seed % 4 == 0 ? complete_graph(seed, 0.3) : random_spin_graph(seed);
     const PrimalDualChain kernel(spin_graph(graph));
     testing::expect_leaves_distribution(kernel, graph, seed, 2048);

@@ -50,7 +50,7 @@ Graph random_torus(std::uint32_t width, std::uint32_t height) {
 }
 
 TEST(SwendsenWang, LeavesTheDistribution) {
-  for (std::uint64_t seed = 0; seed < 80; ++seed) {
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
     const Graph graph = cluster_graph(seed);
     const SwendsenWang kernel(graph);
     testing::expect_leaves_distribution(kernel, graph, seed, 4096);
@@ -59,7 +59,7 @@ TEST(SwendsenWang, LeavesTheDistribution) {
 }
 
 TEST(SwendsenWang, PartialLeavesTheDistribution) {
-  for (std::uint64_t seed = 0; seed < 80; ++seed) {
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
     const Graph graph = cluster_graph(seed);
     testing::expect_leaves_distribution(SwendsenWang(graph, 0.2 * static_cast<double>(seed % 5)), graph, seed,
                                         4096);

@@ -12,11 +12,13 @@ static_assert(Kernel<TreePrimalDual>);
 constexpr ForestChoice choices[] = {ForestChoice::none, ForestChoice::heaviest, ForestChoice::redrawn};
 
 TEST(TreePrimalDual, LeavesTheDistribution) {
-  for (std::uint64_t seed = 0; seed < 90; ++seed) {
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
     const Graph graph = varied_graph(seed, 0);
-    const TreePrimalDual kernel(graph, choices[seed % 3]);
-    testing::expect_leaves_distribution(kernel, graph, seed, 4096);
-    testing::expect_scores(kernel, graph, seed);
+    for (ForestChoice choice : choices) {
+      const TreePrimalDual kernel(graph, choice);
+      testing::expect_leaves_distribution(kernel, graph, seed, 2048);
+      testing::expect_scores(kernel, graph, seed);
+    }
   }
 }
 
