@@ -1,7 +1,7 @@
-// Updates per nanosecond of herded Gibbs on square spin grids, from 10^3 to 10^6 variables, beside random
-// Gibbs by colour classes; one chain, one thread, thread time, the best of a few repetitions.
+// Updates per nanosecond of herded Gibbs on open square spin grids, from 10^3 to 10^7 variables, beside
+// random Gibbs; one chain, one thread, thread time, the best of a few repetitions, a line in turns.
 //
-//   bench_herded_gibbs [largest side, default 1000]
+//   bench_herded_gibbs [largest side, default 3162]
 #include <fmt/format.h>
 #include <tbb/task_arena.h>
 
@@ -11,21 +11,27 @@
 
 #include "drover/core/random.hpp"
 #include "drover/sample/gibbs_spin_chain.hpp"
+#include "drover/sample/gibbs_spin_equal_lattice.hpp"
+#include "drover/sample/gibbs_spin_lattice.hpp"
+#include "drover/sample/herded_gibbs_lattice.hpp"
 #include "drover/sample/herded_gibbs_tables.hpp"
 #include "drover/sample/herded_gibbs_visited.hpp"
 
 namespace drover {
 namespace {
 
-Graph grid(std::uint32_t width, bool equal) {
+enum class Kind { random, equal, equal_and_one_field };
+
+Graph grid(std::uint32_t width, Kind kind) {
   RandomSequence random(1, Stream::generate);
   Model model;
   model.cardinalities.assign(std::size_t{width} * width, 2);
+  const auto coupling = [&] { return kind == Kind::random ? 0.5 * random.normal() : 0.3; };
   for (VariableId i = 0; i < width * width; ++i) {
-    const double unary[2] = {0, random.normal()};
+    const double unary[2] = {0, kind == Kind::equal_and_one_field ? 0.1 : random.normal()};
     model.unaries.add(i, unary);
-    if (i % width + 1 < width) model.spin_pairs.add(i, i + 1, equal ? 0.3 : 0.5 * random.normal());
-    if (i + width < width * width) model.spin_pairs.add(i, i + width, equal ? 0.3 : 0.5 * random.normal());
+    if (i % width + 1 < width) model.spin_pairs.add(i, i + 1, coupling());
+    if (i + width < width * width) model.spin_pairs.add(i, i + width, coupling());
   }
   return compile(model);
 }
@@ -52,19 +58,41 @@ double rate(const K& kernel) {
 
 void measure(std::uint32_t largest) {
   const HerdedOptions colours{HerdedSchedule::colours, {}, {}};
-  fmt::print("updates per nanosecond, grids, random couplings (shared: equal couplings)\n");
-  fmt::print("{:>10} {:>9} {:>12} {:>9} {:>9} {:>9} {:>9} {:>14}\n", "variables", "dense", "dense, serial",
-             "shared", "hashed", "bins:64", "Gibbs", "Gibbs, equal");
-  for (std::uint32_t width : {32U, 100U, 316U, 1000U}) {
+  const auto lattice = [](const Graph& graph) { return recognise_lattice(spin_graph(graph)).value(); };
+  const auto shared = [](const Graph& graph) {
+    return rate(HerdedGibbsLattice(graph, herded_lattice(graph).value()));
+  };
+  fmt::print("herded: dense tables (random couplings), shared weights as tables and on the lattice;\n");
+  fmt::print("Gibbs: by colours (general graph), on the lattice, by bit logic\n\n");
+  fmt::print("{:10} {:>8} | {:^46} | {:^20} |\n", "", "random", "equal couplings, random fields",
+             "and one field");
+  fmt::print("{:>10} {:>8} | {:>8} {:>8} {:>8} {:>8} {:>10} | {:>8} {:>11} | {:>8} {:>10}\n", "variables",
+             "dense", "tables", "lattice", "Gibbs", "ratio", "Gibbs lat.", "lattice", "Gibbs bits",
+             "ratio to", "Gibbs lat.");
+  for (std::uint32_t width : {32U, 100U, 316U, 1000U, 3162U}) {
     if (width > largest) break;
-    const Graph random = grid(width, false), equal = grid(width, true);
-    fmt::print("{:>10} {:>9.4f} {:>12.4f} {:>9.4f} {:>9.4f} {:>9.4f} {:>9.4f} {:>14.4f}\n", width * width,
-               rate(HerdedGibbsTables(random, HerdedSharing::none, colours)),
-               rate(HerdedGibbsTables(random, HerdedSharing::none)),
-               rate(HerdedGibbsTables(equal, HerdedSharing::exact, colours)),
-               rate(HerdedGibbsVisited(random, HerdedKey::configuration, 1, colours)),
-               rate(HerdedGibbsVisited(random, HerdedKey::bins, 64, colours)),
-               rate(GibbsSpinChain(spin_graph(random))), rate(GibbsSpinChain(spin_graph(equal))));
+    {
+      const Graph random = grid(width, Kind::random);
+      fmt::print("{:>10} {:>8.3f}", width * width,
+                 rate(HerdedGibbsTables(random, HerdedSharing::none, colours)));
+    }
+    const Graph fields = grid(width, Kind::equal);
+    const double tables = rate(HerdedGibbsTables(fields, HerdedSharing::exact, colours));
+    const double on_lattice = shared(fields), gibbs = rate(GibbsSpinChain(spin_graph(fields))),
+                 gibbs_lattice = rate(GibbsSpinLattice(lattice(fields)));
+    const Graph same = grid(width, Kind::equal_and_one_field);
+    fmt::print(" | {:>8.3f} {:>8.3f} {:>8.3f} {:>8.2f} {:>10.3f} | {:>8.3f} {:>11.3f} | {:>8.2f}\n", tables,
+               on_lattice, gibbs, on_lattice / gibbs, gibbs_lattice, shared(same),
+               rate(GibbsSpinEqualLattice(equal_lattice(lattice(same)).value())), on_lattice / gibbs_lattice);
+  }
+  fmt::print("\nrandom couplings: in turn, and tables of what was visited\n");
+  fmt::print("{:>10} {:>14} {:>9} {:>9}\n", "variables", "dense, serial", "hashed", "bins:64");
+  for (std::uint32_t width : {32U, 100U, 316U}) {
+    const Graph graph = grid(width, Kind::random);
+    fmt::print("{:>10} {:>14.4f} {:>9.4f} {:>9.4f}\n", width * width,
+               rate(HerdedGibbsTables(graph, HerdedSharing::none)),
+               rate(HerdedGibbsVisited(graph, HerdedKey::configuration, 1, colours)),
+               rate(HerdedGibbsVisited(graph, HerdedKey::bins, 64, colours)));
   }
 }
 
@@ -72,6 +100,6 @@ void measure(std::uint32_t largest) {
 }  // namespace drover
 
 int main(int count, char** arguments) {
-  const int largest = count > 1 ? std::atoi(arguments[1]) : 1000;
+  const int largest = count > 1 ? std::atoi(arguments[1]) : 3162;
   tbb::task_arena(1).execute([&] { drover::measure(static_cast<std::uint32_t>(largest)); });
 }

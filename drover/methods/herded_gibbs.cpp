@@ -1,12 +1,15 @@
-// The registry's entry for herded Gibbs (drover/sample/herded_gibbs_tables.hpp, herded_gibbs_visited.hpp).
+// The registry's entry for herded Gibbs (drover/sample/herded_gibbs_tables.hpp, herded_gibbs_visited.hpp,
+// herded_gibbs_lattice.hpp).
 #include <fmt/format.h>
 
 #include <charconv>
+#include <optional>
 
 #include "drover/infer/iterated_modes.hpp"
 #include "drover/methods/all.hpp"
 #include "drover/methods/gibbs_kernel.hpp"
 #include "drover/methods/herded_gibbs_plan.hpp"
+#include "drover/sample/herded_gibbs_lattice.hpp"
 #include "drover/sample/herded_gibbs_tables.hpp"
 #include "drover/sample/herded_gibbs_visited.hpp"
 
@@ -35,7 +38,8 @@ std::uint32_t bins_of(const std::string& share) {
   return bins;
 }
 
-HerdedSchedule schedule_of(const Problem& problem) {
+/// The schedule asked for; empty for auto.
+std::optional<HerdedSchedule> given_schedule(const Problem& problem) {
   const std::string& schedule = problem.settings().schedule;
   if (schedule == "sequential") return HerdedSchedule::sequential;
   if (schedule == "colours") return HerdedSchedule::colours;
@@ -43,7 +47,32 @@ HerdedSchedule schedule_of(const Problem& problem) {
   if (schedule != "auto")
     throw Error(ErrorKind::usage,
                 fmt::format("--schedule {}: expected auto, sequential, colours or jacobi", schedule));
-  return problem.graph().size() < 10'000 ? HerdedSchedule::sequential : HerdedSchedule::colours;
+  return {};
+}
+
+/// Which kernel runs, and in which order.
+struct Choice {
+  HerdedPlan plan;
+  HerdedSchedule schedule;
+  std::optional<HerdedLattice> lattice;  ///< set: the kernel for lattices
+
+  std::string_view kernel() const {
+    if (lattice) return "lattice of equal couplings, 64 sites at a time";
+    return plan.enumerated ? "tables" : "tables of what was visited";
+  }
+};
+
+Choice choose(const Problem& problem, Task task) {
+  const auto given = given_schedule(problem);
+  const bool large = problem.graph().size() >= 10'000;
+  Choice choice{herded_plan(problem, task),
+                given.value_or(large ? HerdedSchedule::colours : HerdedSchedule::sequential),
+                {}};
+  if (choice.plan.share == HerdedShare::exact &&
+      given.value_or(HerdedSchedule::colours) == HerdedSchedule::colours)
+    choice.lattice = herded_lattice(problem.graph());
+  if (choice.lattice) choice.schedule = HerdedSchedule::colours;
+  return choice;
 }
 
 std::string_view schedule_name(HerdedSchedule schedule) {
@@ -59,7 +88,7 @@ std::string why_not(const Problem& problem, Task task) {
   const std::string& schedule = problem.settings().schedule;
   if (schedule == "flooding" || schedule == "residual")
     return "herded-gibbs has no schedule " + schedule + " (auto, sequential, colours, jacobi)";
-  if (schedule_of(problem) == HerdedSchedule::jacobi && !problem.graph().is_strictly_positive())
+  if (given_schedule(problem) == HerdedSchedule::jacobi && !problem.graph().is_strictly_positive())
     return "the jacobi schedule may leave the support of a model with hard zeros (--schedule sequential or "
            "colours)";
   const HerdedPlan plan = herded_plan(problem, task);
@@ -73,10 +102,14 @@ std::string why_not(const Problem& problem, Task task) {
 
 /// A kernel for the problem; its weights were seen to fit. Calls use(kernel).
 template <class Use>
-auto with_herded_kernel(const Problem& problem, const HerdedPlan& plan, std::uint32_t chains, Use use) {
+auto with_herded_kernel(const Problem& problem, Choice choice, std::uint32_t chains, Use use) {
+  const HerdedPlan& plan = choice.plan;
   HerdedOptions options;
-  options.schedule = schedule_of(problem);
+  options.schedule = choice.schedule;
   options.starts = starting_states(problem, chains);
+  if (choice.lattice) {
+    return use(HerdedGibbsLattice(problem.graph(), std::move(*choice.lattice), options.starts));
+  }
   if (plan.enumerated)
     return use(HerdedGibbsTables(
         problem.graph(), plan.share == HerdedShare::exact ? HerdedSharing::exact : HerdedSharing::none,
@@ -88,8 +121,9 @@ auto with_herded_kernel(const Problem& problem, const HerdedPlan& plan, std::uin
 }
 
 /// Pins what a checkpoint's weights belong to.
-std::string run_name(const Problem& problem, const HerdedPlan& plan) {
-  return fmt::format("herded-gibbs {} {}", herded_share_text(plan), schedule_name(schedule_of(problem)));
+std::string run_name(const Choice& choice) {
+  return fmt::format("herded-gibbs {} {}{}", herded_share_text(choice.plan), schedule_name(choice.schedule),
+                     choice.lattice ? " lattice" : "");
 }
 
 bool is_complete(const Graph& graph) {
@@ -99,20 +133,21 @@ bool is_complete(const Graph& graph) {
   return true;
 }
 
-void note(const Problem& problem, const HerdedPlan& plan, RunFacts& facts) {
-  const HerdedSchedule schedule = schedule_of(problem);
-  facts.details["tables"] = herded_share_text(plan);
-  facts.details["schedule"] = std::string(schedule_name(schedule));
-  facts.details["predicted_bytes"] = plan.bytes;
+void note(const Choice& choice, RunFacts& facts) {
+  facts.details["tables"] = herded_share_text(choice.plan);
+  facts.details["kernel"] = std::string(choice.kernel());
+  facts.details["schedule"] = std::string(schedule_name(choice.schedule));
+  facts.details["predicted_bytes"] = choice.plan.bytes;
 }
 
-void warn(const Problem& problem, const HerdedPlan& plan, RunFacts& facts) {
+void warn(const Problem& problem, const Choice& choice, RunFacts& facts) {
+  const HerdedPlan& plan = choice.plan;
   const bool whole = plan.share == HerdedShare::dense || plan.share == HerdedShare::hashed;
   if (!is_complete(problem.graph()))
     facts.warnings.emplace_back(
         "herded Gibbs is only known to converge on complete graphs; this graph is not complete, and the "
         "estimates may settle beside the true values: compare with --check or another method");
-  else if (!whole || schedule_of(problem) == HerdedSchedule::jacobi)
+  else if (!whole || choice.schedule == HerdedSchedule::jacobi)
     facts.warnings.emplace_back(
         "herded Gibbs is only known to converge with one weight per configuration and variables updated in "
         "turn; shared and binned weights and the jacobi schedule carry no guarantee");
@@ -124,23 +159,22 @@ void warn(const Problem& problem, const HerdedPlan& plan, RunFacts& facts) {
 
 MarginalsResult marginals(const Problem& problem, const Monitor& monitor) {
   const ChainOptions options = herded_options(problem, Task::marginals);
-  const HerdedPlan plan = herded_plan(problem, Task::marginals);
-  return with_herded_kernel(problem, plan, options.chains, [&](const auto& kernel) {
-    MarginalsResult result = marginals_by_chains(problem, run_name(problem, plan), kernel, options, monitor);
-    note(problem, plan, result);
-    warn(problem, plan, result);
+  const Choice choice = choose(problem, Task::marginals);
+  return with_herded_kernel(problem, choice, options.chains, [&](const auto& kernel) {
+    MarginalsResult result = marginals_by_chains(problem, run_name(choice), kernel, options, monitor);
+    note(choice, result);
+    warn(problem, choice, result);
     return result;
   });
 }
 
 SampleResult sample(const Problem& problem, const Monitor& monitor, DrawConsumer& consumer) {
   const ChainOptions options = herded_options(problem, Task::sample);
-  const HerdedPlan plan = herded_plan(problem, Task::sample);
-  return with_herded_kernel(problem, plan, options.chains, [&](const auto& kernel) {
-    SampleResult result =
-        sample_by_chains(problem, run_name(problem, plan), kernel, options, monitor, consumer);
-    note(problem, plan, result);
-    warn(problem, plan, result);
+  const Choice choice = choose(problem, Task::sample);
+  return with_herded_kernel(problem, choice, options.chains, [&](const auto& kernel) {
+    SampleResult result = sample_by_chains(problem, run_name(choice), kernel, options, monitor, consumer);
+    note(choice, result);
+    warn(problem, choice, result);
     return result;
   });
 }
@@ -148,8 +182,8 @@ SampleResult sample(const Problem& problem, const Monitor& monitor, DrawConsumer
 // The best joint state over all sweeps of all chains, and every chain's last, each climbed to its top.
 BestStateResult map(const Problem& problem, const Monitor& monitor) {
   const ChainOptions options = herded_options(problem, Task::map);
-  const HerdedPlan plan = herded_plan(problem, Task::map);
-  return with_herded_kernel(problem, plan, options.chains, [&](const auto& kernel) {
+  const Choice choice = choose(problem, Task::map);
+  return with_herded_kernel(problem, choice, options.chains, [&](const auto& kernel) {
     ChainRun run(kernel, options);
     run.run(monitor, [](std::uint32_t, std::span<const Value>, double) {});
     BestStateResult result;
@@ -167,7 +201,7 @@ BestStateResult map(const Problem& problem, const Monitor& monitor) {
       offer(last);
     }
     fill_facts(run, result);
-    note(problem, plan, result);
+    note(choice, result);
     result.details["best_draw_log_score"] = run.best_log_score();
     warn_of_connectivity(problem, result);
     return result;

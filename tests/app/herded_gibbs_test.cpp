@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <fstream>
 
 #include "tests/support/command.hpp"
 
@@ -49,6 +50,30 @@ TEST(HerdedGibbsCommand, SaysThatSparseGraphsCarryNoGuarantee) {
           .json();
   EXPECT_TRUE(warns_of(json, "not complete"));
   EXPECT_LT(json["details"]["check"]["max_abs_error"].get<double>(), 0.05);
+}
+
+TEST(HerdedGibbsCommand, SharedWeightsOnALatticeHaveTheirOwnKernel) {
+  TemporaryFolder folder;
+  const std::string torus = generated(folder, "torus --width 6 --height 4 --coupling 0.2 --field 0.1");
+  const auto run = [&](const std::string& options) {
+    const CommandResult result = drover_command(
+        "marginals " + torus + " --json --check --method herded-gibbs --share exact " + options);
+    EXPECT_EQ(result.exit_code, 0) << result.error;
+    return result.json();
+  };
+  const auto is_lattice = [](const nlohmann::json& json) {
+    return json["details"]["kernel"].get<std::string>().find("lattice") == 0;
+  };
+  const auto free = run("--sweeps 4000");
+  EXPECT_TRUE(is_lattice(free));
+  EXPECT_EQ(free["details"]["schedule"], "colours");
+  EXPECT_LT(free["details"]["check"]["max_abs_error"].get<double>(), 0.03);
+  const std::string evidence = folder.file("observed.evid");
+  std::ofstream(evidence) << "2 5 1 13 0\n";
+  const auto observed = run("--sweeps 4000 --evidence " + evidence);
+  EXPECT_TRUE(is_lattice(observed));
+  EXPECT_LT(observed["details"]["check"]["max_abs_error"].get<double>(), 0.03);
+  EXPECT_FALSE(is_lattice(run("--sweeps 100 --schedule sequential")));
 }
 
 TEST(HerdedGibbsCommand, SamplesAndMap) {
