@@ -19,6 +19,11 @@ Outcome text_sentiment(const Options& options);
 Outcome herded_denoise(const Options& options);
 
 Outcome pmp_toy(const Options& options);
+Outcome pmp_logz(const Options& options);
+Outcome pmp_zeros(const Options& options);
+Outcome pmp_lattice(const Options& options);
+Outcome pmp_erdos(const Options& options);
+Outcome pmp_rbm_twos(const Options& options);
 Outcome pmp_rbm(const Options& options);
 Outcome pmp_deconvolution(const Options& options);
 Outcome herded_ner(const Options& options);

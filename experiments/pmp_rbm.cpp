@@ -17,6 +17,7 @@
 #include "drover/learn/train.hpp"
 #include "drover/sample/perturb_and_max_product.hpp"
 #include "experiments/all.hpp"
+#include "experiments/pictures.hpp"
 
 namespace drover::experiments {
 
@@ -164,15 +165,8 @@ Outcome pmp_rbm(const Options& options) {
                              .y_label = "log MMD^2",
                              .log_x = true,
                              .curves = {std::move(curve)}});
-  const std::size_t height = visible / problem.width, across = 10;
-  ReportImage image{
-      fmt::format("Samples after {} sweeps", sweeps[3]), across * (problem.width + 1), 4 * (height + 1), {}};
-  image.values.assign(image.width * image.height, std::numeric_limits<double>::quiet_NaN());
-  for (std::size_t s = 0; s < 4 * across; ++s)
-    for (std::size_t p = 0; p < visible; ++p)
-      image.values[(s / across * (height + 1) + p / problem.width) * image.width +
-                   s % across * (problem.width + 1) + p % problem.width] = drawn[3][s * visible + p];
-  outcome.images.push_back(std::move(image));
+  outcome.images.push_back(picture_grid(fmt::format("Samples after {} sweeps", sweeps[3]), drawn[3],
+                                        problem.width, visible / problem.width, 10, 4));
   return outcome;
 }
 

@@ -8,6 +8,7 @@
 
 #include "drover/compile/spin_graph.hpp"
 #include "drover/core/random.hpp"
+#include "drover/sample/dense_gibbs_with_gradients.hpp"
 #include "drover/sample/gibbs_spin_lanes.hpp"
 #include "drover/sample/gibbs_with_gradients.hpp"
 #include "drover/sample/perturb_and_max_product.hpp"
@@ -56,26 +57,40 @@ class GwgMachineSampler : public MachineSampler {
 
   void draw(const BinaryMachine& machine, std::uint64_t iteration, BitBatch& batch) override {
     const SpinGraph graph = spin_graph(machine);
-    const GibbsWithGradients kernel(graph);
-    const bool fresh = states_.empty() || !options_.persistent;
-    states_.resize(options_.chains);
-    batch = BitBatch(machine.variables(), options_.chains);
+    const double pairs = static_cast<double>(graph.size()) * static_cast<double>(graph.size());
+    if (static_cast<double>(graph.weight.size()) >= dense_share * pairs)
+      draw_with(DenseGibbsWithGradients(graph), dense_states_, iteration, batch,
+                [](const auto& state, std::size_t v) { return state.signs[v] < 0; });
+    else
+      draw_with(GibbsWithGradients(graph), states_, iteration, batch,
+                [](const auto& state, std::size_t v) { return state.values[v] != 0; });
+  }
+
+ private:
+  static constexpr double dense_share = 0.25;  ///< of all pairs: from here on whole rows beat lists
+
+  template <class Kernel, class State, class ValueOf>
+  void draw_with(const Kernel& kernel, std::vector<State>& states, std::uint64_t iteration, BitBatch& batch,
+                 const ValueOf& value_of) {
+    const bool fresh = states.empty() || !options_.persistent;
+    states.resize(options_.chains);
+    batch = BitBatch(kernel.size(), options_.chains);
     // A word of the batch belongs to 64 chains: one task each.
     tbb::parallel_for(std::size_t{0}, batch.stride, [&](std::size_t g) {
       for (std::size_t c = 64 * g; c < std::min<std::size_t>(64 * g + 64, options_.chains); ++c) {
         if (fresh)
-          states_[c] = kernel.start(options_.persistent ? options_.seed : seed_of(options_.seed, iteration),
-                                    static_cast<std::uint32_t>(c));
+          states[c] = kernel.start(options_.persistent ? options_.seed : seed_of(options_.seed, iteration),
+                                   static_cast<std::uint32_t>(c));
         for (std::uint32_t sweep = 0; sweep < options_.sweeps; ++sweep)
-          kernel.sweep(states_[c], iteration * options_.sweeps + sweep);
-        for (std::size_t v = 0; v < batch.variables; ++v) batch.set(c, v, states_[c].values[v] != 0);
+          kernel.sweep(states[c], iteration * options_.sweeps + sweep);
+        for (std::size_t v = 0; v < batch.variables; ++v) batch.set(c, v, value_of(states[c], v));
       }
     });
   }
 
- private:
   MachineSamplerOptions options_;
   std::vector<GibbsWithGradients::State> states_;
+  std::vector<DenseGibbsWithGradients::State> dense_states_;
 };
 
 class PmpMachineSampler : public MachineSampler {

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "drover/model/builders.hpp"
+#include "drover/sample/dense_gibbs_with_gradients.hpp"
 #include "drover/sample/gibbs_with_gradients.hpp"
 #include "tests/support/kernel_test.hpp"
 
@@ -54,6 +55,87 @@ TEST(GibbsWithGradients, ScoresAndConditionals) {
       EXPECT_NEAR(sums[i], 1 / (1 + std::exp(-odds)), 1e-5);
     }
   }
+}
+
+/// 4096 chains from exact draws (or from the kernel's own start), and the joint distribution after `sweeps`.
+void expect_dense(const Graph& graph, std::uint64_t seed, bool exact_start, std::uint64_t sweeps) {
+  const SpinGraph spins = spin_graph(graph);
+  const DenseGibbsWithGradients kernel(spins);
+  const Enumeration exact = enumerate(graph);
+  std::vector<double> counts(exact.probabilities.size(), 0.0);
+  RandomSequence random(seed, Stream::exact);
+  std::vector<Value> x(graph.size());
+  for (std::uint32_t chain = 0; chain < 4096; ++chain) {
+    auto state = kernel.start(seed, chain);
+    if (exact_start) {
+      double u = random.uniform();
+      std::size_t s = 0;
+      while (s + 1 < exact.probabilities.size() && (u -= exact.probabilities[s]) >= 0) ++s;
+      kernel.write(state, testing::state_of_index(graph, s));
+    }
+    for (std::uint64_t sweep = 0; sweep < sweeps; ++sweep) kernel.sweep(state, sweep);
+    kernel.read(state, x);
+    ++counts[testing::state_index(graph, x)];
+  }
+  EXPECT_LT(testing::chi_square_score(counts, exact.probabilities), testing::chi_square_limit)
+      << "seed " << seed;
+}
+
+TEST(DenseGibbsWithGradients, LeavesTheDistribution) {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) expect_dense(random_spins(seed), seed, true, 2);
+}
+
+TEST(DenseGibbsWithGradients, ReachesTheDistribution) {
+  for (std::uint64_t seed = 1; seed <= 10; ++seed) expect_dense(random_spins(seed, 0.25), seed, false, 60);
+}
+
+TEST(DenseGibbsWithGradients, HugeFields) {
+  // Fields far beyond the range of float exponentials: the state is driven to the only likely one and stays,
+  // and on the way there sums fall by more than a float can hold.
+  const Graph graph = compile(ising(complete_edges(300), Draw::normal(0, 0.01), Draw::sign(400), 1));
+  const SpinGraph spins = spin_graph(graph);
+  const DenseGibbsWithGradients kernel(spins);
+  auto state = kernel.start(1, 0);
+  for (std::uint64_t sweep = 0; sweep < 3; ++sweep) kernel.sweep(state, sweep);
+  std::vector<Value> x(graph.size());
+  kernel.read(state, x);
+  for (VariableId v = 0; v < graph.size(); ++v) {
+    EXPECT_EQ(x[v], graph.unary_of(v)[1] > graph.unary_of(v)[0]) << v;
+  }
+}
+
+TEST(DenseGibbsWithGradients, MovesAsTheOtherKernel) {
+  // Mean number of ones and acceptance on 150 variables, where blocks and padding matter.
+  const Graph graph = compile(ising(complete_edges(150), Draw::normal(0, 0.05), Draw::constant(-0.4), 7));
+  const SpinGraph spins = spin_graph(graph);
+  const DenseGibbsWithGradients dense(spins);
+  const GibbsWithGradients plain(spins);
+  double ones[2] = {}, squares[2] = {}, accepted[2] = {};
+  constexpr std::uint32_t chains = 64;
+  std::vector<Value> x(graph.size());
+  const auto note = [&](int which, std::uint64_t moves) {
+    double count = 0;
+    for (Value value : x) count += value;
+    ones[which] += count / chains;
+    squares[which] += count * count / chains;
+    accepted[which] += static_cast<double>(moves) / chains;
+  };
+  for (std::uint32_t chain = 0; chain < chains; ++chain) {
+    auto a = dense.start(1, chain);
+    auto b = plain.start(2, chain);
+    for (std::uint64_t sweep = 0; sweep < 20; ++sweep) {
+      dense.sweep(a, sweep);
+      plain.sweep(b, sweep);
+    }
+    dense.read(a, x);
+    note(0, a.accepted);
+    plain.read(b, 0, x);
+    note(1, b.accepted);
+  }
+  const double deviation =
+      std::sqrt((squares[0] - ones[0] * ones[0] + squares[1] - ones[1] * ones[1]) / chains);
+  EXPECT_LT(std::abs(ones[0] - ones[1]), 5 * deviation);
+  EXPECT_NEAR(accepted[0], accepted[1], 0.01 * accepted[1]);
 }
 
 }  // namespace
