@@ -20,9 +20,9 @@ namespace drover::experiments {
 Outcome duality_complete(const Options& options) {
   Outcome outcome;
   const std::uint32_t variables = options.quick ? 50 : 100;
-  const std::uint64_t most = options.quick ? 20'000 : 200'000;
-  const std::uint64_t most_dual = options.quick ? 20'000 : 400'000;
-  const std::uint64_t most_tree = options.quick ? 2'000 : 20'000;
+  const std::uint64_t most = options.quick ? 20'000 : 100'000;
+  const std::uint64_t most_dual = options.quick ? 20'000 : 100'000;
+  const std::uint64_t most_tree = options.quick ? 3'000 : 5'000;
   const std::uint32_t repetitions = options.quick ? 1 : 3;
   const std::vector<double> couplings =
       options.quick ? std::vector{0.01, 0.011} : std::vector{0.01, 0.011, 0.012, 0.013, 0.014, 0.015};
@@ -54,26 +54,27 @@ Outcome duality_complete(const Options& options) {
       const SpinGraph spins = spin_graph(graph);
       std::vector<std::vector<double>> steps(4), by_mean(4);
       std::uint32_t reached[4] = {};
-      for (std::uint32_t r = 0; r < repetitions; ++r) {
-        if (options.monitor.should_stop()) {
-          outcome.interrupted = true;
-          return outcome;
-        }
-        options.monitor.report(
-            {fmt::format("{}, J = {}", factor, coupling), static_cast<double>(r) / repetitions, 0, 0, 0});
+      if (options.monitor.should_stop()) {
+        outcome.interrupted = true;
+        return outcome;
+      }
+      options.monitor.report({fmt::format("{}, J = {}", factor, coupling), 0, 0, 0, 0});
+      const auto times = mixing_times_of(repetitions, [&](std::uint32_t r, std::size_t m) {
         const std::uint64_t seed = options.seed + r;
-        const MixingTimes times[] = {
-            mixing_times(GibbsSpinLanes(spins), seed, most, options.monitor),
-            mixing_times(PrimalDualLanes(spins), seed, most_dual, options.monitor),
-            mixing_times(TreePrimalDual(graph, ForestChoice::heaviest), seed, most_tree, options.monitor),
-            mixing_times(SwendsenWang(graph), seed, most, options.monitor)};
+        if (m == 0) return mixing_times(GibbsSpinLanes(spins), seed, most, options.monitor);
+        if (m == 1) return mixing_times(PrimalDualLanes(spins), seed, most_dual, options.monitor);
+        if (m == 2)
+          return mixing_times(TreePrimalDual(graph, ForestChoice::heaviest), seed, most_tree,
+                              options.monitor);
+        return mixing_times(SwendsenWang(graph), seed, most, options.monitor);
+      });
+      for (const auto& one : times)
         for (std::size_t m = 0; m < 4; ++m) {
           const double unit = m == 0 ? variables : 1;
-          steps[m].push_back(unit * times[m].largest.sweeps);
-          by_mean[m].push_back(unit * times[m].mean.sweeps);
-          reached[m] += times[m].largest.reached ? 1 : 0;
+          steps[m].push_back(unit * one[m].largest.sweeps);
+          by_mean[m].push_back(unit * one[m].mean.sweeps);
+          reached[m] += one[m].largest.reached ? 1 : 0;
         }
-      }
       for (std::size_t m = 0; m < 4; ++m) {
         outcome.rows.push_back({.name = fmt::format("{}, J = {}, {}", factor, coupling, names[m]),
                                 .ours = mean_of(steps[m]),

@@ -39,24 +39,25 @@ Outcome duality_grid(const Options& options) {
     const SpinGraph spins = spin_graph(graph);
     std::vector<std::vector<double>> sweeps(4), by_mean(4);
     std::uint32_t reached[4] = {};
-    for (std::uint32_t r = 0; r < repetitions; ++r) {
-      if (options.monitor.should_stop()) {
-        outcome.interrupted = true;
-        return outcome;
-      }
-      options.monitor.report({fmt::format("beta = {}", beta), static_cast<double>(r) / repetitions, 0, 0, 0});
-      const std::uint64_t seed = options.seed + r;
-      const MixingTimes times[] = {
-          mixing_times(GibbsSpinLanes(spins), seed, most, options.monitor),
-          mixing_times(PrimalDualLanes(spins), seed, most, options.monitor),
-          mixing_times(TreePrimalDual(graph, ForestChoice::heaviest), seed, most, options.monitor),
-          mixing_times(SwendsenWang(graph), seed, most, options.monitor)};
-      for (std::size_t m = 0; m < 4; ++m) {
-        sweeps[m].push_back(times[m].largest.sweeps);
-        by_mean[m].push_back(times[m].mean.sweeps);
-        reached[m] += times[m].largest.reached ? 1 : 0;
-      }
+    if (options.monitor.should_stop()) {
+      outcome.interrupted = true;
+      return outcome;
     }
+    options.monitor.report({fmt::format("beta = {}", beta), 0, 0, 0, 0});
+    const auto times = mixing_times_of(repetitions, [&](std::uint32_t r, std::size_t m) {
+      const std::uint64_t seed = options.seed + r;
+      if (m == 0) return mixing_times(GibbsSpinLanes(spins), seed, most, options.monitor);
+      if (m == 1) return mixing_times(PrimalDualLanes(spins), seed, most, options.monitor);
+      if (m == 2)
+        return mixing_times(TreePrimalDual(graph, ForestChoice::heaviest), seed, most, options.monitor);
+      return mixing_times(SwendsenWang(graph), seed, most, options.monitor);
+    });
+    for (const auto& one : times)
+      for (std::size_t m = 0; m < 4; ++m) {
+        sweeps[m].push_back(one[m].largest.sweeps);
+        by_mean[m].push_back(one[m].mean.sweeps);
+        reached[m] += one[m].largest.reached ? 1 : 0;
+      }
     for (std::size_t m = 0; m < 4; ++m) {
       outcome.rows.push_back({.name = fmt::format("beta = {}, {}: sweeps", beta, names[m]),
                               .ours = mean_of(sweeps[m]),

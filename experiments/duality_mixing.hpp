@@ -10,8 +10,10 @@
 #pragma once
 
 #include <fmt/format.h>
+#include <tbb/parallel_for.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdint>
 #include <string>
@@ -120,6 +122,15 @@ MixingTimes mixing_times(const K& kernel, std::uint64_t seed, std::uint64_t most
     if (mean.look(now.mean, until) && settled) break;
   }
   return {largest.time(most), mean.time(most)};
+}
+
+/// measure(repetition, sampler) of four samplers, by all threads.
+template <class Measure>
+std::vector<std::array<MixingTimes, 4>> mixing_times_of(std::uint32_t repetitions, const Measure& measure) {
+  std::vector<std::array<MixingTimes, 4>> times(repetitions);
+  tbb::parallel_for(0U, 4 * repetitions,
+                    [&](std::uint32_t task) { times[task / 4][task % 4] = measure(task / 4, task % 4); });
+  return times;
 }
 
 inline constexpr const char* psrf_note =

@@ -39,8 +39,8 @@ Graph random_factors(std::uint32_t variables, std::uint32_t factors, std::uint64
 Outcome duality_random(const Options& options) {
   Outcome outcome;
   const std::uint32_t variables = options.quick ? 100 : 1000;
-  const std::uint64_t most = options.quick ? 4'000 : 50'000;
-  const std::uint64_t most_slow = options.quick ? 8000 : 40000;  // over k: these two are costly
+  const std::uint64_t most = options.quick ? 4'000 : 20'000;
+  const std::uint64_t most_slow = options.quick ? 8000 : 20000;  // over k: these two are costly
   const std::uint32_t repetitions = options.quick ? 1 : 3;
   const std::vector<std::uint32_t> factors =
       options.quick ? std::vector<std::uint32_t>{1, 2} : std::vector<std::uint32_t>{2, 4, 8, 16, 32, 64};
@@ -65,26 +65,29 @@ Outcome duality_random(const Options& options) {
   for (std::uint32_t k : factors) {
     std::vector<std::vector<double>> sweeps(4);
     std::uint32_t reached[4] = {};
-    for (std::uint32_t r = 0; r < repetitions; ++r) {
-      if (options.monitor.should_stop()) {
-        outcome.interrupted = true;
-        return outcome;
-      }
-      options.monitor.report({fmt::format("k = {}", k), static_cast<double>(r) / repetitions, 0, 0, 0});
+    if (options.monitor.should_stop()) {
+      outcome.interrupted = true;
+      return outcome;
+    }
+    options.monitor.report({fmt::format("k = {}", k), 0, 0, 0, 0});
+    const auto times = mixing_times_of(repetitions, [&](std::uint32_t r, std::size_t m) {
       const Graph graph = random_factors(variables, k * variables, options.seed + r);
       const SpinGraph spins = spin_graph(graph);
       const std::uint64_t few = most_slow / k;
-      const MixingTimes times[] = {
-          mixing_times(GibbsSpinLanes(spins), options.seed, most, options.monitor, Reading::mean),
-          mixing_times(PrimalDualLanes(spins), options.seed, most, options.monitor, Reading::mean),
-          mixing_times(TreePrimalDual(graph, ForestChoice::heaviest), options.seed, few, options.monitor,
-                       Reading::mean),
-          mixing_times(GeneralizedSwendsenWang(graph), options.seed, few, options.monitor, Reading::mean)};
+      if (m == 0)
+        return mixing_times(GibbsSpinLanes(spins), options.seed, most, options.monitor, Reading::mean);
+      if (m == 1)
+        return mixing_times(PrimalDualLanes(spins), options.seed, most, options.monitor, Reading::mean);
+      if (m == 2)
+        return mixing_times(TreePrimalDual(graph, ForestChoice::heaviest), options.seed, few, options.monitor,
+                            Reading::mean);
+      return mixing_times(GeneralizedSwendsenWang(graph), options.seed, few, options.monitor, Reading::mean);
+    });
+    for (const auto& one : times)
       for (std::size_t m = 0; m < 4; ++m) {
-        sweeps[m].push_back(times[m].mean.sweeps);
-        reached[m] += times[m].mean.reached ? 1 : 0;
+        sweeps[m].push_back(one[m].mean.sweeps);
+        reached[m] += one[m].mean.reached ? 1 : 0;
       }
-    }
     for (std::size_t m = 0; m < 4; ++m) {
       outcome.rows.push_back({.name = fmt::format("k = {}, {}: sweeps", k, names[m]),
                               .ours = mean_of(sweeps[m]),
