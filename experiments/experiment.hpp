@@ -36,6 +36,7 @@ struct Row {
 struct Claim {
   std::string text;
   bool holds = false;
+  bool timed = false;  ///< about seconds: hangs on the machine and its load, so that no test insists on it
 };
 
 struct Curve {

@@ -222,10 +222,10 @@ Outcome pmp_logz(const Options& options) {
     outcome.claims.push_back(
         {fmt::format("{}: on the largest dense models MPLP falls below log Z by more than PMP errs", reading),
          -dense_mplp > std::abs(dense_pmp)});
-    if (!options.quick)  // milliseconds in the quick form
-      outcome.claims.push_back({fmt::format("{}: MPLP takes longer than PMP on every lattice", reading),
-                                std::all_of(lattice.begin(), lattice.end(),
-                                            [](const Errors& one) { return one.time_ratio > 1; })});
+    outcome.claims.push_back(
+        {fmt::format("{}: MPLP takes longer than PMP on every lattice", reading),
+         std::all_of(lattice.begin(), lattice.end(), [](const Errors& one) { return one.time_ratio > 1; }),
+         true});
   }
   return outcome;
 }
