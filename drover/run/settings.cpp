@@ -272,7 +272,7 @@ const std::vector<CommandSpec>& commands() {
        {{"DRAWS", "a draws file: .npz, .csv, .nc"}},
        "drover diagnose draws.npz"},
       {"stream",
-       "sample a binary pairwise model while it changes: JSON lines in, JSON lines out",
+       "sample a pairwise model while it changes: JSON lines in, JSON lines out",
        {{"MODEL", "a model file"}},
        "drover stream models/grid-3x3.uai --edits models/edits.jsonl"},
       {"compare",
