@@ -32,7 +32,8 @@ Outcome duality_complete(const Options& options) {
       "runs end after {} sweeps (primal-dual {}, tree-primal-dual {}); what was not reached by then is noted "
       "and counted as that",
       most, most_dual, most_tree));
-  outcome.notes.emplace_back("10 chains; a sweep of the tree sampler is up and down a chain of 99 pairs");
+  outcome.notes.push_back(
+      fmt::format("10 chains; a sweep of the tree sampler is up and down a star of {} pairs", variables - 1));
   outcome.notes.emplace_back(psrf_note);
   const char* names[] = {"Gibbs, single-site updates", "primal-dual, sweeps", "tree-primal-dual, sweeps",
                          "Swendsen-Wang, sweeps"};

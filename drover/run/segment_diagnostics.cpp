@@ -72,7 +72,7 @@ Diagnostics worst_entry(const SegmentStore& store, std::size_t most_entries) {
 
 void settle_exact_averages(const SegmentStore& store, Diagnostics& diagnostics) {
   const bool constant =
-      store.segments() >= 2 && std::isnan(diagnostics.rhat_max) && !std::isnan(diagnostics.mcse_max);
+      store.segments() >= 2 && std::isnan(diagnostics.ess_min) && !std::isnan(diagnostics.mcse_max);
   if (!constant && store.entries() > 0) return;
   diagnostics.rhat_max = 1;
   diagnostics.ess_min = std::numeric_limits<double>::infinity();

@@ -46,6 +46,18 @@ TEST(DualityCommand, MarginalsOfSpinModels) {
   expect_exact_marginals(repulsive, "--method swendsen-wang");
 }
 
+// By symmetry every cluster's conditional is one half: nothing varies, and that is convergence, not its lack.
+TEST(DualityCommand, SwendsenWangWithoutFieldsIsDone) {
+  TemporaryFolder folder;
+  for (const char* coupling : {"0.4", "-0.4"}) {
+    const std::string model = generated(folder, "grid", std::string("grid --width 6 --coupling ") + coupling);
+    const auto json =
+        drover_command("marginals " + model + " --json --quiet --method swendsen-wang --sweeps 500").json();
+    EXPECT_EQ(json["converged"], true) << json["warnings"];
+    for (const auto& marginal : json["marginals"]) EXPECT_NEAR(marginal[1].get<double>(), 0.5, 1e-6);
+  }
+}
+
 TEST(DualityCommand, MarginalsOfOtherModels) {
   TemporaryFolder folder;
   const std::string potts =
