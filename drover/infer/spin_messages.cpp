@@ -182,8 +182,16 @@ SpinMessages::SpinMessages(const SpinGraph& graph, Semiring semiring)
   pair_second_.resize(pair_first_.size(), static_cast<std::uint32_t>(size_));
   bias_.assign(size_ + 2 * unit, 0.0f);
   for (std::size_t i = 0; i < size_; ++i) bias_[i] = graph.bias[i] / log_two;
-  sums_ = bias_;
   new_sums_ = bias_;
+  // Messages begin as neighbours without an opinion send them: half the weight, 0 for s = -1, +1. (Zero would
+  // begin from neighbours that are all 0, and a strongly coupled graph stays there.)
+  for (std::size_t place = 0; place < length; ++place)
+    forward_[place] = backward_[place] = weights_[place] / 2;
+  sums_ = bias_;
+  for (std::size_t p = 0; p < pairs_; ++p) {
+    sums_[pair_first_[p]] += weight[p] / 2;
+    sums_[pair_second_[p]] += weight[p] / 2;
+  }
 }
 
 float SpinMessages::sweep(float damping) {

@@ -29,6 +29,7 @@ namespace drover {
 
 class SpinMessages {
  public:
+  /// Messages begin at w / 2: the uniform message of a pair J s s'.
   SpinMessages(const SpinGraph& graph, Semiring semiring);
 
   /// One sweep: every message once. Returns the largest difference between a message and what it should be.

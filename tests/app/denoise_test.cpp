@@ -52,8 +52,9 @@ TEST(Denoise, FieldsOfTheContract) {
 
 TEST(Denoise, EveryMethodImprovesAndSeedsDecide) {
   TemporaryFolder folder;
-  for (const char* method : {"herded-gibbs", "herded-gibbs --share exact", "gibbs", "mean-field",
-                             "mean-field --damping 0.5", "icm", "blocked-gibbs", "annealed-gibbs"}) {
+  for (const char* method :
+       {"herded-gibbs", "herded-gibbs --share exact", "gibbs", "mean-field", "mean-field --damping 0.5",
+        "icm", "blocked-gibbs", "annealed-gibbs", "bp", "max-product"}) {
     const std::string line = "denoise " + rings + " " + folder.file("out.pbm") +
                              " --noise 1 --sweeps 20 --json --quiet --method " + method;
     const auto json = drover_command(line).json();

@@ -12,13 +12,16 @@ namespace {
 // Flooding message by message in double.
 std::vector<double> plain_log_odds(const SpinGraph& graph, Semiring semiring, int sweeps, double damping) {
   const std::size_t n = graph.size();
-  std::vector<double> message(graph.neighbour.size(), 0.0);  // at row i, place of j: from j to i
+  std::vector<double> message;  // at row i, place of j: from j to i
+  for (float w : graph.weight) message.push_back(w / 2.0);
   const auto place_of = [&](std::size_t i, std::uint32_t j) {
     const auto row = graph.neighbours(i);
     return graph.offsets[i] + static_cast<std::size_t>(std::find(row.begin(), row.end(), j) - row.begin());
   };
   const auto softplus = [](double x) { return std::max(0.0, x) + std::log1p(std::exp(-std::abs(x))); };
   std::vector<double> sum(graph.bias.begin(), graph.bias.end());
+  for (std::size_t i = 0; i < n; ++i)
+    for (float w : graph.weights(i)) sum[i] += w / 2.0;
   for (int sweep = 0; sweep < sweeps; ++sweep) {
     std::vector<double> next(message.size());
     for (std::uint32_t i = 0; i < n; ++i)
@@ -61,6 +64,29 @@ TEST(SpinMessages, LatticesByDiagonals) {
   expect_plain(grid_edges(20, 31, true), true, 0.5);
   expect_plain(chain_edges(500), true, 2);
   expect_plain(complete_edges(60), true, 0.02);
+}
+
+// Turning every field round turns every belief round, after any number of sweeps.
+TEST(SpinMessages, NoValueIsFavoured) {
+  for (const Edges& edges : {grid_edges(20, 20, false), regular_edges(300, 5, 3)})
+    for (const Semiring semiring : {Semiring::sum, Semiring::maximum}) {
+      Graph graph = compile(ising(edges, Draw::normal(1, 0.1), Draw::normal(0, 0.5), 7));
+      SpinMessages one(spin_graph(graph), semiring);
+      for (double& value : graph.unary) value = -value;
+      SpinMessages other(spin_graph(graph), semiring);
+      std::size_t ones = 0;
+      for (int sweep = 0; sweep < 3; ++sweep) {
+        one.sweep(0);
+        other.sweep(0);
+      }
+      const std::vector<float> a = one.log_odds(), b = other.log_odds();
+      for (std::size_t i = 0; i < a.size(); ++i) {
+        EXPECT_NEAR(a[i], -b[i], 1e-4 * (1 + std::abs(a[i])));
+        ones += a[i] > 0;
+      }
+      EXPECT_GT(ones, a.size() / 4);
+      EXPECT_LT(ones, a.size() * 3 / 4);
+    }
 }
 
 TEST(SpinMessages, AnyGraphByPairs) {
