@@ -16,6 +16,8 @@
 #include "drover/infer/lp_relaxation.hpp"
 #include "drover/infer/mplp.hpp"
 #include "drover/model/builders.hpp"
+#include "drover/sample/dense_gibbs_with_gradients.hpp"
+#include "drover/sample/gibbs_with_gradients.hpp"
 #include "drover/sample/perturb_and_max_product.hpp"
 #include "experiments/pmp_ising.hpp"
 
@@ -110,6 +112,25 @@ void learning(const std::string& name, const Edges& edges, const Draw& coupling)
   }
 }
 
+/// Gibbs with gradients on a complete graph: the kernel for any graph and the one for dense graphs.
+void proposals(std::uint32_t variables) {
+  const Graph graph =
+      compile(ising(complete_edges(variables), Draw::normal(0, 0.02), Draw::constant(-0.5), 1));
+  const SpinGraph spins = spin_graph(graph);
+  const GibbsWithGradients any(spins);
+  const DenseGibbsWithGradients dense(spins);
+  auto state = any.start(1, 0);
+  auto dense_state = dense.start(1, 0);
+  double begin = processor_seconds();
+  for (std::uint64_t sweep = 0; sweep < 3; ++sweep) any.sweep(state, sweep);
+  const double any_seconds = (processor_seconds() - begin) / (3.0 * variables);
+  begin = processor_seconds();
+  for (std::uint64_t sweep = 0; sweep < 60; ++sweep) dense.sweep(dense_state, sweep);
+  const double dense_seconds = (processor_seconds() - begin) / (60.0 * variables);
+  fmt::print("complete, {} variables: {:.2f} microseconds a proposal, {:.2f} dense ({:.0f} times)\n",
+             variables, 1e6 * any_seconds, 1e6 * dense_seconds, any_seconds / dense_seconds);
+}
+
 }  // namespace
 }  // namespace drover
 
@@ -121,6 +142,8 @@ int main() {
   maxima("complete, 64 variables, J ~ N(0, 0.1^2)",
          compile(ising(complete_edges(64), Draw::normal(0, 0.1), Draw::normal(0, 0.5), 1)), 96, 10);
   maxima("RBM 49x32, W ~ N(0, 1)", compile(rbm(49, 32, Draw::normal(0, 1), Draw::normal(0, 1), 1)), 96, 10);
+  fmt::print("\n-- Gibbs with gradients on complete graphs\n");
+  for (const std::uint32_t variables : {200U, 625U, 900U}) proposals(variables);
   fmt::print("\n-- learning to equal quality of samples\n");
   learning("torus 10x10, J = -0.2", grid_edges(10, 10, true), Draw::constant(-0.2));
   learning("random graph, 100 variables of degree 4 on average, J ~ N(0, 1)", random_edges(100, 0.04, 1),
