@@ -174,6 +174,11 @@ std::vector<Errors> compare(const std::string& kind, const std::string& reading,
           {.name = fmt::format("{}: error of log Z, {}", label, one == &errors.pmp ? "PMP" : "MPLP"),
            .ours = mean_of(*one),
            .spread = deviation_of(*one)});
+    if (!errors.many.empty())
+      outcome.rows.push_back(
+          {.name = fmt::format("{}: error of log Z, PMP, {} draws", label, errors.many.size()),
+           .ours = mean_of(errors.many),
+           .spread = deviation_of(errors.many)});
     outcome.rows.push_back(
         {.name = label + ": time, MPLP over PMP",
          .ours = errors.time_ratio,

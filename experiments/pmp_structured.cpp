@@ -163,6 +163,7 @@ void show(const Points& points, const std::string& form, const std::string& unit
   std::map<std::string, std::pair<Curve, Curve>> curves;
   for (const auto& [key, point] : points) {
     const auto& [method, at] = key;
+    if (point.mmd.empty()) continue;  // stopped here
     const std::string label = fmt::format("{}, {}, {} {}", form, method, at, unit);
     outcome.rows.push_back(
         {.name = label + ": log RMSE", .ours = mean_of(point.rmse), .spread = deviation_of(point.rmse)});
@@ -211,10 +212,9 @@ Outcome compare(const Setting& setting, const Options& options) {
       break;
     }
   }
-  if (reset.empty() || outcome.interrupted) return outcome;
-
   show(reset, "reset", "sweeps", outcome);
   show(persistent, "persistent", "updates", outcome);
+  if (outcome.interrupted) return outcome;
   outcome.rows.push_back({.name = "two sets of samples of the true model: log MMD^2",
                           .ours = mean_of(floors),
                           .spread = deviation_of(floors)});

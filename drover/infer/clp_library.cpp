@@ -31,7 +31,8 @@ ClpLibrary load() {
   find(library, "Clp_loadProblem", clp.loadProblem);
   find(library, "Clp_setOptimizationDirection", clp.setOptimizationDirection);
   find(library, "Clp_setMaximumSeconds", clp.setMaximumSeconds);
-  find(library, "Clp_initialSolve", clp.initialSolve);
+  find(library, "Clp_setMaximumIterations", clp.setMaximumIterations);
+  find(library, "Clp_dual", clp.dual);
   find(library, "Clp_status", clp.status);
   find(library, "Clp_objectiveValue", clp.objectiveValue);
   find(library, "Clp_primalColumnSolution", clp.primalColumnSolution);

@@ -14,7 +14,8 @@ struct ClpLibrary {
   decltype(&Clp_loadProblem) loadProblem;
   decltype(&Clp_setOptimizationDirection) setOptimizationDirection;
   decltype(&Clp_setMaximumSeconds) setMaximumSeconds;
-  decltype(&Clp_initialSolve) initialSolve;
+  decltype(&Clp_setMaximumIterations) setMaximumIterations;
+  decltype(&Clp_dual) dual;
   decltype(&Clp_status) status;
   decltype(&Clp_objectiveValue) objectiveValue;
   decltype(&Clp_primalColumnSolution) primalColumnSolution;

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cassert>
 
+#include "drover/core/flush_denormals.hpp"
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "drover/infer/dense_max_product.cpp"
 #include <hwy/foreach_target.h>
@@ -103,6 +105,7 @@ void DenseMaxProduct::set_bias(std::span<const float> bias) {
 
 void DenseMaxProduct::solve_one(const float* extra, const BatchOptions& options, std::uint8_t* states,
                                 float* messages) const {
+  const FlushDenormals flush;
   const std::size_t n = size();
   AlignedFloats fields(n + row_unit, 0.0f);
   for (std::size_t i = 0; i < n; ++i) fields[i] = bias_[i] + extra[i];

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cassert>
 
+#include "drover/core/flush_denormals.hpp"
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "drover/infer/lane_max_product.cpp"
 #include <hwy/foreach_target.h>
@@ -194,6 +196,7 @@ void LaneMaxProduct::solve(std::span<const float> extra, std::size_t problems, c
   for (const LaneGraph::Gate& gate : graph_.gates)
     largest_gate = std::max<std::size_t>(largest_gate, gate.edge_end - gate.edge_begin);
   tbb::parallel_for(std::size_t{0}, batches, [&](std::size_t b) {
+    const FlushDenormals flush;
     const std::size_t first = b * lanes, count = std::min(lanes, problems - first);
     AlignedFloats own;
     if (!messages) own.assign(per_batch, 0.0f);

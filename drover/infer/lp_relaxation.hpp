@@ -13,6 +13,7 @@
 // Size: a column per pair and table entry. CLP's simplex takes minutes beyond some 10^5 columns.
 #pragma once
 
+#include <functional>
 #include <vector>
 
 #include "drover/compile/graph.hpp"
@@ -24,12 +25,14 @@ struct LpResult {
   double log_score = 0;
   double upper = 0;
   bool integral = false;  ///< every p is 0 or 1, so the state is a best one
-  bool solved = false;    ///< CLP reached an optimum (else time ran out; no bound then)
+  bool solved = false;    ///< CLP reached an optimum (else it was stopped; no bound then)
   std::size_t columns = 0, rows = 0;
 };
 
-/// Gates must be small enough for tables (can_expand_gates). Raises bad_data when no state is possible.
-LpResult solve_lp_relaxation(const Graph& graph, double seconds_limit = 0);
+/// Gates must be small enough for tables (can_expand_gates). Raises bad_data when no state is possible. The
+/// simplex method runs in slices of iterations; between them `stop` is asked whether to give up.
+LpResult solve_lp_relaxation(const Graph& graph, double seconds_limit = 0,
+                             const std::function<bool()>& stop = {});
 
 /// Columns the program would have.
 double lp_columns(const Graph& graph);

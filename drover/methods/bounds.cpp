@@ -91,8 +91,9 @@ std::string lp_why_not(const Problem& problem, Task) {
                      most_lp_columns);
 }
 
-BestStateResult lp_map(const Problem& problem, const Monitor&) {
-  LpResult run = solve_lp_relaxation(problem.graph(), problem.settings().time);
+BestStateResult lp_map(const Problem& problem, const Monitor& monitor) {
+  monitor.report({"linear program", -1, 0, 0, 0});
+  LpResult run = solve_lp_relaxation(problem.graph(), problem.settings().time, monitor.should_stop);
   BestStateResult result;
   result.assignment = std::move(run.state);
   result.log_score = run.log_score;
@@ -102,7 +103,7 @@ BestStateResult lp_map(const Problem& problem, const Monitor&) {
     result.details["upper"] = run.upper;
     result.details["gap"] = run.upper - result.log_score;
   } else {
-    result.warnings.emplace_back("the linear program was not solved in time: there is no bound");
+    result.warnings.emplace_back("the linear program was stopped before it was solved: there is no bound");
   }
   result.details["integral"] = run.integral;
   result.details["columns"] = run.columns;

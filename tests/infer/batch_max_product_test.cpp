@@ -238,6 +238,36 @@ TEST(BatchMaxProduct, WarmStartGoesOn) {
   expect_warm_start(lanes, problems.extra, 19);
 }
 
+#if defined(__SSE2__)
+// Damped messages that go to zero halve at every sweep; below the normal range they would slow every sweep.
+TEST(BatchMaxProduct, NoSubnormalMessages) {
+  RandomSequence random(16, Stream::generate);
+  const Problems problems = random_problems(30, 16, 1.0, random);
+  DenseMaxProduct dense = DenseMaxProduct::complete(30);
+  dense.set_weights(problems.weights);
+  dense.set_bias(problems.bias);
+  const std::vector<float> none(problems.n, 0.0f);
+  const LaneMaxProduct lanes(lane_graph(spin_graph(graph_of(30, problems.weights, problems.bias, none))));
+  const auto check = [&](const auto& solver) {
+    std::vector<std::uint8_t> states(problems.extra.size());
+    BatchMessages messages;
+    std::size_t subnormal = 0, zeros = 0;
+    for (int k = 0; k < 20; ++k) {
+      solver.solve(problems.extra, 16, {10, 0.5f}, states, &messages);
+      for (float value : messages.values) subnormal += std::fpclassify(value) == FP_SUBNORMAL;
+    }
+    for (float value : messages.values) zeros += value == 0;
+    EXPECT_EQ(subnormal, 0U);
+    EXPECT_GT(zeros, 0U);
+  };
+  check(dense);
+  check(lanes);
+  // The thread is as before.
+  volatile float tiny = 1e-38f;
+  EXPECT_GT(tiny / 4, 0.0f);
+}
+#endif
+
 TEST(BatchMaxProduct, ResultsDependNeitherOnThreadsNorOnTheBatch) {
   RandomSequence random(15, Stream::generate);
   const Problems problems = random_problems(33, 40, 0.3, random);

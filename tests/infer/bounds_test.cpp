@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 
 #include "drover/infer/enumerate.hpp"
 #include "drover/infer/lp_relaxation.hpp"
@@ -149,6 +150,28 @@ TEST(LpRelaxation, SolvesAttractivePairs) {
     EXPECT_TRUE(lp.integral);
     EXPECT_NEAR(lp.log_score, best, 1e-9);
   }
+}
+
+// Slices of the simplex method: stopped after the first, or gone on with until the optimum.
+TEST(LpRelaxation, CanBeStopped) {
+  const Graph graph = compile(ising(grid_edges(60, 60, false), Draw::normal(0, 1), Draw::normal(0, 1), 1));
+  const double upper = solve_lp_relaxation(graph).upper;
+  int asked = 0;
+  const LpResult stopped = solve_lp_relaxation(graph, 0, [&] {
+    ++asked;
+    return true;
+  });
+  EXPECT_EQ(asked, 1);
+  EXPECT_FALSE(stopped.solved);
+  EXPECT_EQ(stopped.upper, std::numeric_limits<double>::infinity());
+  EXPECT_EQ(stopped.state.size(), graph.size());
+  const LpResult whole = solve_lp_relaxation(graph, 0, [&] {
+    ++asked;
+    return false;
+  });
+  EXPECT_GT(asked, 2);
+  EXPECT_TRUE(whole.solved);
+  EXPECT_NEAR(whole.upper, upper, 1e-6 * std::abs(upper));
 }
 
 }  // namespace
