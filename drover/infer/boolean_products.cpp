@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cassert>
 
+#include "drover/core/flush_denormals.hpp"
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "drover/infer/boolean_products.cpp"
 #include <hwy/foreach_target.h>
@@ -138,6 +140,7 @@ BooleanMaxProduct::State BooleanMaxProduct::start(std::span<const float> extra,
 }
 
 void BooleanMaxProduct::run(State& state, std::uint32_t sweeps, float damping) const {
+  const FlushDenormals flush;
   AlignedFloats next(state.sums.size()), scratch(3 * lanes * longest_);
   for (std::uint32_t sweep = 0; sweep < sweeps; ++sweep) {
     std::copy(state.bias.begin(), state.bias.end(), next.begin());
