@@ -146,13 +146,6 @@ std::uint32_t distance(const Problem& problem, const Bits& state, const Bits& tr
   return best;
 }
 
-float logistic_noise(const Random& random, std::size_t sample, std::size_t start, std::size_t variable) {
-  const auto words =
-      random.block(static_cast<std::uint32_t>(sample), start, static_cast<std::uint32_t>(variable));
-  return static_cast<float>(centred_gumbel(Random::to_unit(words[0], words[1])) -
-                            centred_gumbel(Random::to_unit(words[2], words[3])));
-}
-
 struct Effort {
   std::size_t samples, starts;
   std::uint32_t sweeps;
@@ -173,14 +166,16 @@ std::vector<Bits> draw(const Problem& problem, const Reading& reading, const Boo
     std::vector<float> extra(lanes * n), lean;
     for (std::size_t l = 0; l < lanes; ++l)
       for (std::size_t v = 0; v < n; ++v)
-        extra[l * n + v] = logistic_noise(noise, group * lanes + l, 0, v) *
+        extra[l * n + v] = logistic_noise(noise.block(static_cast<std::uint32_t>(group * lanes + l), 0,
+                                                      static_cast<std::uint32_t>(v))) *
                            static_cast<float>(v < problem.shape.first_location() ? 1.0 : reading.place_noise);
     for (std::size_t start = 0; start < effort.starts; ++start) {
       if (start > 0) {
         lean.resize(lanes * n);
         for (std::size_t l = 0; l < lanes; ++l)
           for (std::size_t v = 0; v < n; ++v)
-            lean[l * n + v] = logistic_noise(noise, group * lanes + l, start, v);
+            lean[l * n + v] = logistic_noise(noise.block(static_cast<std::uint32_t>(group * lanes + l), start,
+                                                         static_cast<std::uint32_t>(v)));
       }
       BooleanMaxProduct::State state = solver.start(extra, lean);
       for (std::uint32_t done = 0; done < effort.sweeps; done += 20) {

@@ -115,9 +115,7 @@ void sample_pmp(const SpinGraph& graph, std::size_t rows, std::span<const std::u
     const std::size_t count = std::min(group, rows - first);
     std::vector<float> extra(count * n);
     for (std::size_t k = 0; k < extra.size(); ++k) {
-      const auto words = noise.block(1, first + k / n, static_cast<std::uint32_t>(k % n));
-      extra[k] = static_cast<float>(centred_gumbel(Random::to_unit(words[0], words[1])) -
-                                    centred_gumbel(Random::to_unit(words[2], words[3])));
+      extra[k] = logistic_noise(noise.block(1, first + k / n, static_cast<std::uint32_t>(k % n)));
     }
     BatchMessages messages;
     std::vector<std::uint8_t> states(count * n);

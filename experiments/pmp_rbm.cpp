@@ -112,9 +112,7 @@ Outcome pmp_rbm(const Options& options) {
     const std::size_t count = std::min(group, samples - done);
     std::vector<float> extra(count * n);
     for (std::size_t k = 0; k < extra.size(); ++k) {
-      const auto words = noise.block(0, done + k / n, static_cast<std::uint32_t>(k % n));
-      extra[k] = static_cast<float>(centred_gumbel(Random::to_unit(words[0], words[1])) -
-                                    centred_gumbel(Random::to_unit(words[2], words[3])));
+      extra[k] = logistic_noise(noise.block(0, done + k / n, static_cast<std::uint32_t>(k % n)));
     }
     BatchMessages messages;
     std::vector<std::uint8_t> states(count * n);

@@ -112,9 +112,7 @@ class PmpMachineSampler : public MachineSampler {
           extra_[c * n + i] =
               next_noise(random, iteration, chain, site, fresh, noise_.data() + 2 * (c * n + i));
         } else {
-          const auto words = random.block(chain, iteration, site);
-          extra_[c * n + i] = static_cast<float>(centred_gumbel(Random::to_unit(words[0], words[1])) -
-                                                 centred_gumbel(Random::to_unit(words[2], words[3])));
+          extra_[c * n + i] = logistic_noise(random.block(chain, iteration, site));
         }
       }
     });

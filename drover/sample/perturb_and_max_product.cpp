@@ -92,6 +92,11 @@ double centred_gumbel(double uniform) {
   return -std::log(-std::log(std::max(uniform, 0x1p-54))) - euler;
 }
 
+float logistic_noise(const Random::Block& words) {
+  return static_cast<float>(centred_gumbel(Random::to_unit(words[0], words[1])) -
+                            centred_gumbel(Random::to_unit(words[2], words[3])));
+}
+
 PerturbAndMaxProduct::PerturbAndMaxProduct(const Graph& graph, const BatchOptions& options)
     : graph_(&graph), options_(options) {
   if (graph.is_spin())

@@ -25,6 +25,7 @@
 
 #include "drover/compile/graph.hpp"
 #include "drover/compile/spin_graph.hpp"
+#include "drover/core/random.hpp"
 #include "drover/infer/dense_max_product.hpp"
 
 namespace drover {
@@ -41,6 +42,8 @@ std::unique_ptr<BatchMaxProduct> batch_max_product(const SpinGraph& graph);
 
 /// A Gumbel number of mean zero from a uniform one in [0, 1).
 double centred_gumbel(double uniform);
+/// The difference of two such numbers: the noise of a binary variable.
+float logistic_noise(const Random::Block& words);
 
 class PerturbAndMaxProduct {
  public:
