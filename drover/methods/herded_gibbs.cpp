@@ -71,6 +71,9 @@ Choice choose(const Problem& problem, Task task) {
   if (choice.plan.share == HerdedShare::exact &&
       given.value_or(HerdedSchedule::colours) == HerdedSchedule::colours)
     choice.lattice = herded_lattice(problem.graph());
+  // Rows are padded to 128 sites: below this width they would exceed the memory planned for tables.
+  constexpr std::size_t narrowest = 64;
+  if (choice.lattice && choice.lattice->lattice.width < narrowest) choice.lattice.reset();
   if (choice.lattice) choice.schedule = HerdedSchedule::colours;
   return choice;
 }

@@ -18,9 +18,9 @@
 // rounding: over V visits of (site, n), |ones - V p| < 1 + |sum of errors|, where the sum is below
 // 2^-16 sqrt(V ln(2 / delta) / 2) but with probability delta (Hoeffding, Azuma), were the hashes random:
 // 0.05 after a million visits (delta = 1e-9). Worst case, if visits conspired with the hash: V 2^-16.
-// q itself is a quotient of floats: relative error below 2^-21 (fields up to 80), so probabilities
-// of 1e-6 are herded as well as those of 0.5. Only integer and correctly rounded float operations are used:
-// the same bits on every instruction set and for any number of threads.
+// q itself is a quotient of floats: relative error below 2^-22, and 2^-24 times the field, which is a float
+// too; so probabilities of 1e-6 are herded as well as those of 0.5. Only integer and correctly rounded float
+// operations are used: the same bits on every instruction set and for any number of threads.
 //
 // Use it for graphs that herded_lattice() accepts: spin graphs on a row-major grid, all couplings between
 // free variables equal, any fields; open borders of any size, periodic sides even, both sides at least 3.

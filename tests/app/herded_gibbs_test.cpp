@@ -54,7 +54,7 @@ TEST(HerdedGibbsCommand, SaysThatSparseGraphsCarryNoGuarantee) {
 
 TEST(HerdedGibbsCommand, SharedWeightsOnALatticeHaveTheirOwnKernel) {
   TemporaryFolder folder;
-  const std::string torus = generated(folder, "torus --width 6 --height 4 --coupling 0.2 --field 0.1");
+  const std::string torus = generated(folder, "torus --width 64 --height 4 --coupling 0.2 --field 0.1");
   const auto run = [&](const std::string& options) {
     const CommandResult result = drover_command(
         "marginals " + torus + " --json --check --method herded-gibbs --share exact " + options);
@@ -74,6 +74,8 @@ TEST(HerdedGibbsCommand, SharedWeightsOnALatticeHaveTheirOwnKernel) {
   EXPECT_TRUE(is_lattice(observed));
   EXPECT_LT(observed["details"]["check"]["max_abs_error"].get<double>(), 0.03);
   EXPECT_FALSE(is_lattice(run("--sweeps 100 --schedule sequential")));
+  generated(folder, "torus --width 6 --height 4 --coupling 0.2 --field 0.1");
+  EXPECT_FALSE(is_lattice(run("--sweeps 100")));
 }
 
 TEST(HerdedGibbsCommand, SamplesAndMap) {
