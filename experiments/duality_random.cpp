@@ -39,20 +39,23 @@ Graph random_factors(std::uint32_t variables, std::uint32_t factors, std::uint64
 Outcome duality_random(const Options& options) {
   Outcome outcome;
   const std::uint32_t variables = options.quick ? 100 : 1000;
-  const std::uint64_t most = options.quick ? 4'000 : 20'000;
+  // Sparse graphs mix at all and are cheap, so that they may take longer.
+  const auto most_sweeps = [&](std::uint32_t k) -> std::uint64_t {
+    return options.quick ? 4'000 : k <= 4 ? 100'000 : 10'000;
+  };
   const std::uint64_t most_slow = options.quick ? 8000 : 20000;  // over k: these two are costly
   const std::uint32_t repetitions = options.quick ? 1 : 3;
   const std::vector<std::uint32_t> factors =
       options.quick ? std::vector<std::uint32_t>{1, 2} : std::vector<std::uint32_t>{2, 4, 8, 16, 32, 64};
   if (options.quick) outcome.notes.push_back(fmt::format("quick: {} variables, k = 1 and 2", variables));
-  outcome.notes.push_back(fmt::format(
-      "runs end after {} sweeps (tree-primal-dual and generalized Swendsen-Wang after {} / k); what was "
-      "not reached by then is noted and counted as that",
-      most, most_slow));
+  outcome.notes.push_back(
+      fmt::format("runs end after {} sweeps, {} for k above 4; tree-primal-dual and generalized "
+                  "Swendsen-Wang after {} / k",
+                  most_sweeps(2), most_sweeps(8), most_slow));
+  outcome.notes.emplace_back("what was not reached by then is noted and counted as that");
   outcome.notes.emplace_back(
-      "the PSRF is the mean over variables of that over the last half of the sweeps: with random potentials "
-      "a "
-      "few of a thousand variables hardly ever move, which would decide the largest");
+      "the PSRF is the mean over variables of that over the last half of the sweeps: a few of a thousand "
+      "variables hardly ever move here, which would decide the largest");
   Figure figure{.title = "Random graphs",
                 .caption = "Sweeps until the PSRF of ten chains stays below 1.01.",
                 .x_label = "factors per variable",
@@ -61,7 +64,8 @@ Outcome duality_random(const Options& options) {
                 .log_y = true};
   const char* names[] = {"Gibbs", "primal-dual", "tree-primal-dual", "generalized Swendsen-Wang"};
   for (const char* name : names) figure.curves.push_back({name, {}, {}});
-  std::vector<double> ratios;
+  std::uint32_t compared = 0, gibbs_first = 0;  // runs where both Gibbs and primal-dual reached it
+  std::vector<std::uint32_t> dual_reached;
   for (std::uint32_t k : factors) {
     std::vector<std::vector<double>> sweeps(4);
     std::uint32_t reached[4] = {};
@@ -73,7 +77,7 @@ Outcome duality_random(const Options& options) {
     const auto times = mixing_times_of(repetitions, [&](std::uint32_t r, std::size_t m) {
       const Graph graph = random_factors(variables, k * variables, options.seed + r);
       const SpinGraph spins = spin_graph(graph);
-      const std::uint64_t few = most_slow / k;
+      const std::uint64_t most = most_sweeps(k), few = most_slow / k;
       if (m == 0)
         return mixing_times(GibbsSpinLanes(spins), options.seed, most, options.monitor, Reading::mean);
       if (m == 1)
@@ -88,6 +92,12 @@ Outcome duality_random(const Options& options) {
         sweeps[m].push_back(one[m].mean.sweeps);
         reached[m] += one[m].mean.reached ? 1 : 0;
       }
+    for (const auto& one : times) {
+      if (!one[0].mean.reached || !one[1].mean.reached) continue;
+      ++compared;
+      gibbs_first += one[0].mean.sweeps < one[1].mean.sweeps ? 1 : 0;
+    }
+    dual_reached.push_back(reached[1]);
     for (std::size_t m = 0; m < 4; ++m) {
       outcome.rows.push_back({.name = fmt::format("k = {}, {}: sweeps", k, names[m]),
                               .ours = mean_of(sweeps[m]),
@@ -96,15 +106,14 @@ Outcome duality_random(const Options& options) {
       figure.curves[m].x.push_back(k);
       figure.curves[m].y.push_back(mean_of(sweeps[m]));
     }
-    if (reached[1] == repetitions) ratios.push_back(mean_of(sweeps[1]) / mean_of(sweeps[0]));
   }
   outcome.figures.push_back(figure);
-  outcome.claims.push_back(
-      {"primal-dual mixes at the smallest number of factors per variable", !ratios.empty()});
-  outcome.claims.push_back({"Gibbs needs fewer sweeps wherever both were measured",
-                            std::ranges::all_of(ratios, [](double ratio) { return ratio > 1; })});
-  const auto& dual = figure.curves[1].y;
-  outcome.claims.push_back({"primal-dual mixes worse as factors are added", dual.back() > dual.front()});
+  outcome.claims.push_back({"primal-dual mixes in every run at the smallest number of factors per variable",
+                            dual_reached.front() == repetitions});
+  outcome.claims.push_back({"Gibbs needs fewer sweeps than primal-dual in every run where both mix",
+                            compared > 0 && gibbs_first == compared});
+  outcome.claims.push_back({"fewer runs of primal-dual mix at the largest number of factors per variable",
+                            dual_reached.back() < dual_reached.front()});
   return outcome;
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "drover/compile/spin_graph.hpp"
 #include "drover/core/random.hpp"
@@ -47,17 +48,17 @@ BestStateResult map(const Problem& problem, const Monitor& monitor) {
   return result;
 }
 
+struct DualRun {
+  MeanFieldRun run;
+  std::uint64_t sweeps = 0;
+  nlohmann::json details;
+};
+
 // Variables and duals in turn until they rest, then ordinary mean field from there. Trees know of
 // correlations that ordinary mean field gives up, so with a forest the better of the two bounds decides.
-MeanFieldRun run_mean_field(const Problem& problem, const Monitor& monitor, RunFacts& facts) {
-  const Graph& graph = problem.graph();
-  const PrimalDualMeanField dual(spin_edges(spin_graph(graph)), problem.settings().forest);
-  MeanFieldOptions options;
-  if (problem.settings().iterations > 0)
-    options.iterations = static_cast<std::uint64_t>(problem.settings().iterations);
-  const MeanField field(graph);
-  std::vector<double> start = field.start_at_unaries();
-  std::vector<double> p(graph.size());
+DualRun run_from(const PrimalDualMeanField& dual, const MeanField& field, std::vector<double> start,
+                 const MeanFieldOptions& options, const Monitor& monitor) {
+  std::vector<double> p(dual.size());
   for (std::size_t v = 0; v < p.size(); ++v) p[v] = start[2 * v + 1];
   PrimalDualMeanField::Beliefs q = dual.start(p);
   std::uint64_t done = 0;
@@ -73,24 +74,51 @@ MeanFieldRun run_mean_field(const Problem& problem, const Monitor& monitor, RunF
     start[2 * v + 1] = q.p[v];
   }
   const double before = dual.ordinary_bound(q);
-  MeanFieldRun run = field.run(start, options, [&](std::uint64_t, double) { return !monitor.should_stop(); });
-  facts.sweeps = done + run.iterations;
-  facts.updates = static_cast<double>(facts.sweeps) * static_cast<double>(p.size());
-  facts.details = {{"dual_iterations", done},
-                   {"forest_pairs", dual.forest_size()},
-                   {"dual_bound", dual.bound(q)},
-                   {"bound_before_finish", before},
-                   {"finish_iterations", run.iterations},
-                   {"bound_after_finish", run.bound}};
+  DualRun result;
+  MeanFieldRun& run = result.run;
+  run = field.run(start, options, [&](std::uint64_t, double) { return !monitor.should_stop(); });
+  result.sweeps = done + run.iterations;
+  result.details = {{"dual_iterations", done},
+                    {"forest_pairs", dual.forest_size()},
+                    {"dual_bound", dual.bound(q)},
+                    {"bound_before_finish", before},
+                    {"finish_iterations", run.iterations},
+                    {"bound_after_finish", run.bound}};
   if (dual.forest_size() > 0 && before > run.bound) {
     run.probabilities = std::move(start);
     run.bound = before;
     run.converged = change <= options.tolerance;
   }
-  facts.details["lower_bound"] = run.bound;
-  if (!run.converged)
-    facts.warnings.push_back(fmt::format("mean field still moved after {} iterations", facts.sweeps));
-  return run;
+  result.details["lower_bound"] = run.bound;
+  return result;
+}
+
+// The best of `--chains` starts: the unaries alone, then random ones. (Without fields the first is a saddle
+// that no update leaves.)
+MeanFieldRun run_mean_field(const Problem& problem, const Monitor& monitor, RunFacts& facts) {
+  const Settings& settings = problem.settings();
+  const PrimalDualMeanField dual(spin_edges(spin_graph(problem.graph())), settings.forest);
+  MeanFieldOptions options;
+  if (settings.iterations > 0) options.iterations = static_cast<std::uint64_t>(settings.iterations);
+  const MeanField field(problem.graph());
+  const std::uint32_t starts = settings.chains > 0 ? static_cast<std::uint32_t>(settings.chains)
+                               : problem.graph().size() <= 10'000 ? 16
+                                                                  : 2;
+  DualRun best;
+  for (std::uint32_t s = 0; s < starts && !(s > 0 && monitor.should_stop()); ++s) {
+    DualRun one = run_from(dual, field,
+                           s == 0 ? field.start_at_unaries()
+                                  : field.start_at_random(static_cast<std::uint64_t>(settings.seed), s),
+                           options, monitor);
+    facts.sweeps += one.sweeps;
+    ++facts.chains;
+    if (s == 0 || one.run.bound > best.run.bound) best = std::move(one);
+  }
+  facts.updates = static_cast<double>(facts.sweeps) * static_cast<double>(dual.size());
+  facts.details = std::move(best.details);
+  if (!best.run.converged)
+    facts.warnings.push_back(fmt::format("mean field still moved after {} iterations", best.sweeps));
+  return std::move(best.run);
 }
 
 MarginalsResult marginals(const Problem& problem, const Monitor& monitor) {
@@ -146,7 +174,7 @@ Method primal_dual_mean_field_method() {
           nullptr,
           logz,
           nullptr,
-          "iterations forest"};
+          "chains iterations forest"};
 }
 
 }  // namespace drover
