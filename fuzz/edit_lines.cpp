@@ -12,13 +12,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::vector<double> unary = {0, 0.5, -0.5};
   model.add_factor(model.add_variable(unary), model.add_variable(unary), std::vector<double>(9, 0.2));
   std::uint64_t answers = 0;
-  drover::EditStream stream(model, {"a", "b"}, {5, 2}, [&](std::string_view answer) {
+  drover::EditStream stream(model, {"a", "b"}, {0, 1}, [&](std::string_view answer) {
     if (!nlohmann::json::accept(answer.begin(), answer.end())) std::abort();
     ++answers;
   });
-  stream.set_should_stop([&] { return model.sweeps() >= 20; });
+  stream.set_should_stop([&] { return model.sweeps() >= 1; });
   std::string_view text = drover::fuzz::as_text(data, size);
-  while (!text.empty()) {
+  while (!text.empty() && stream.lines() < 30) {  // errors are slow under the sanitizers
     const std::size_t end = std::min(text.find('\n'), text.size());
     const std::uint64_t errors = stream.errors(), edits = stream.edits();
     stream.take(text.substr(0, end));
