@@ -3,6 +3,7 @@
 //   2. the same as JSON lines, parsed, checked and applied (EditStream), with a sweep after every so many
 //   edits;
 //   3. beside it a chromatic Gibbs sampler, which colours and lays out the graph anew for an edit.
+//   4. the same edits in place among variables of three states: Potts pairs of either sign and tables.
 // Thread time, one thread; the figures of one size in one run.
 //
 //   bench_stream [most edges, default 1000000]
@@ -87,6 +88,33 @@ void measure(std::uint32_t edges) {
              model.sweeps() - before, 1e3 * rebuild, rebuild / (edit / edits));
 }
 
+void measure_three_states(std::uint32_t edges) {
+  const std::uint32_t variables = edges / 2, edits = 20'000;
+  DynamicModel model(1);
+  RandomSequence random(1, Stream::generate);
+  const std::vector<double> unary(3, 0.0);
+  for (std::uint32_t v = 0; v < variables; ++v) model.add_variable(unary);
+  std::vector<double> table(9);
+  const auto add = [&] {
+    const std::uint32_t first = random.below(variables);
+    const std::uint32_t second = (first + 1 + random.below(variables - 1)) % variables;
+    if (random.below(2) == 0) return model.add_potts(first, second, random.normal() / 2);
+    for (double& value : table) value = random.normal() / 2;
+    return model.add_factor(first, second, table);
+  };
+  std::vector<DynamicModel::Id> factors;
+  for (std::uint32_t e = 0; e < edges; ++e) factors.push_back(add());
+  const double edit = seconds_of([&] {
+    for (std::uint32_t k = 0; k < edits / 2; ++k) {
+      DynamicModel::Id& factor = factors[random.below(edges)];
+      model.remove_factor(factor);
+      factor = add();
+    }
+  });
+  const double sweep = seconds_of([&] { model.sweep(); });
+  fmt::print("{:>9} {:>9} {:>12.0f} {:>10.2f}\n", variables, edges, 1e9 * edit / edits, 1e3 * sweep);
+}
+
 }  // namespace
 }  // namespace drover
 
@@ -96,5 +124,7 @@ int main(int count, char** arguments) {
              "sweep, ms", "JSON edits/s", "sweeps", "rebuild, ms", "rebuild/edit");
   tbb::task_arena(1).execute([&] {
     for (std::uint32_t edges = 1000; edges <= most; edges *= 10) drover::measure(edges);
+    fmt::print("\nthree states\n{:>9} {:>9} {:>12} {:>10}\n", "variables", "edges", "edit, ns", "sweep, ms");
+    for (std::uint32_t edges = 1000; edges <= most / 10; edges *= 10) drover::measure_three_states(edges);
   });
 }

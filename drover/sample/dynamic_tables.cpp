@@ -77,12 +77,12 @@ std::uint32_t DynamicTables::add_factor(std::uint32_t slot, std::uint32_t first,
     added.unary[side].assign(dual.log_unary[side].begin(), dual.log_unary[side].end());
   for (const Mixture& mixture : dual.mixtures) {
     assert(mixture.residual.empty() && mixture.components <= 255);
-    added.mixtures.push_back(
-        {mixture.components,
-         {added.values.size() + mixture.offsets[0], added.values.size() + mixture.offsets[1]}});
+    added.mixtures.push_back({mixture.components,
+                              {added.mixture_values.size() + mixture.offsets[0],
+                               added.mixture_values.size() + mixture.offsets[1]}});
     for (double value : mixture.values) {
-      added.values.push_back(value);
-      added.log_values_of.push_back(static_cast<float>(std::log(value)));
+      added.mixture_values.push_back(value);
+      added.log_mixture_values.push_back(static_cast<float>(std::log(value)));
     }
   }
   added.drawn.resize(added.mixtures.size() * lanes);
@@ -112,11 +112,13 @@ void DynamicTables::draw_duals(std::uint32_t index, const LaneRandom& random, st
   const Variable& first = variables_[find(factor.variable[0])];
   const Variable& second = variables_[find(factor.variable[1])];
   for (std::uint32_t m = 0; m < factor.mixtures.size(); ++m) {
-    const Component& mixture = factor.mixtures[m];
+    const MixturePlace& mixture = factor.mixtures[m];
     const LaneRandom::Words words = random.words(1 + m, sweep, index);
     for (std::uint32_t lane = 0; lane < lanes; ++lane) {
-      const double* a = factor.values.data() + mixture.offsets[0] + first.values[lane] * mixture.count;
-      const double* b = factor.values.data() + mixture.offsets[1] + second.values[lane] * mixture.count;
+      const double* a =
+          factor.mixture_values.data() + mixture.offsets[0] + first.values[lane] * mixture.count;
+      const double* b =
+          factor.mixture_values.data() + mixture.offsets[1] + second.values[lane] * mixture.count;
       double total = 0;
       for (std::uint32_t r = 0; r < mixture.count; ++r) total += a[r] * b[r];
       double u = to_unit(words[lane]) * total;
@@ -143,11 +145,11 @@ void DynamicTables::draw_variable(std::uint32_t index, const float* gains, const
       for (std::uint32_t lane = 0; lane < lanes; ++lane)
         logs[k * lanes + lane] += factor.unary[incidence.side][k];
     for (std::size_t m = 0; m < factor.mixtures.size(); ++m) {
-      const Component& mixture = factor.mixtures[m];
+      const MixturePlace& mixture = factor.mixtures[m];
       const std::uint8_t* drawn = factor.drawn.data() + m * lanes;
       for (std::uint32_t k = 0; k < states; ++k) {
-        const float* row =
-            factor.log_values_of.data() + mixture.offsets[incidence.side] + std::size_t{k} * mixture.count;
+        const float* row = factor.log_mixture_values.data() + mixture.offsets[incidence.side] +
+                           std::size_t{k} * mixture.count;
         for (std::uint32_t lane = 0; lane < lanes; ++lane) logs[k * lanes + lane] += row[drawn[lane]];
       }
     }

@@ -47,7 +47,7 @@ class DynamicTables {
 
     std::uint32_t states() const { return static_cast<std::uint32_t>(unary.size()); }
   };
-  struct Component {
+  struct MixturePlace {
     std::uint32_t count;                 ///< components of this mixture
     std::array<std::size_t, 2> offsets;  ///< of A(x, r) at offset + x * count + r, for either end
   };
@@ -56,9 +56,9 @@ class DynamicTables {
     std::array<std::uint32_t, 2> place;     ///< in their incidences
     std::uint32_t slot = 0;
     std::vector<double> log_values;  ///< the table itself, second variable fastest
-    std::vector<Component> mixtures;
-    std::vector<double> values;               ///< of the mixtures
-    std::vector<float> log_values_of;         ///< their logarithms
+    std::vector<MixturePlace> mixtures;
+    std::vector<double> mixture_values;       ///< of all mixtures
+    std::vector<float> log_mixture_values;    ///< their logarithms
     std::array<std::vector<float>, 2> unary;  ///< what either end gains whatever the duals
     std::vector<std::uint8_t> drawn;          ///< component of every mixture in every lane
   };
