@@ -332,7 +332,7 @@ void RbmBatch::add(const ActiveUnits& v, const AlignedVector<float>& probabiliti
 void select_rows(std::span<const Value> values, std::size_t variables, std::span<const std::uint32_t> chosen,
                  ActiveUnits& out) {
   out.resize(chosen.size(), variables);
-  for (std::size_t r = 0; r < chosen.size(); ++r) {
+  tbb::parallel_for(std::size_t{0}, chosen.size(), [&](std::size_t r) {
     const Value* row = values.data() + std::size_t{chosen[r]} * variables;
     std::uint32_t count = 0;
     for (std::size_t v = 0; v < variables; ++v) {
@@ -340,7 +340,7 @@ void select_rows(std::span<const Value> values, std::size_t variables, std::span
       count += row[v] != 0;
     }
     out.count[r] = count;
-  }
+  });
 }
 
 }  // namespace drover
