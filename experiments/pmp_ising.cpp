@@ -21,6 +21,11 @@ namespace {
 
 // s_i s_j = 4 x_i x_j - 2 x_i - 2 x_j + 1 and s_i = 2 x_i - 1, every W_ij twice.
 void set_machine(const SpinModel& model, BinaryMachine& machine) {
+  if (model.bits) {
+    std::copy(model.biases.begin(), model.biases.end(), machine.biases.begin());
+    std::copy(model.pairs.begin(), model.pairs.end(), machine.weights.begin());
+    return;
+  }
   for (std::size_t i = 0; i < model.size; ++i) machine.biases[i] = 2 * model.biases[i];
   std::size_t e = 0;
   for (std::size_t i = 0; i < model.size; ++i)
@@ -159,8 +164,9 @@ void sample_gwg(const SpinGraph& graph, std::size_t rows, std::span<const std::u
 
 }  // namespace
 
-SpinModel spin_model(std::uint32_t size) {
-  return {size, std::vector<float>(std::size_t{size} * (size - 1) / 2, 0.0F), std::vector<float>(size, 0.0F)};
+SpinModel spin_model(std::uint32_t size, bool bits) {
+  return {size, bits, std::vector<float>(std::size_t{size} * (size - 1) / 2, 0.0F),
+          std::vector<float>(size, 0.0F)};
 }
 
 BinaryMachine spin_machine(const SpinModel& model) {
@@ -169,27 +175,27 @@ BinaryMachine spin_machine(const SpinModel& model) {
   return machine;
 }
 
-SpinMeans spin_means(const BitBatch& batch) {
+SpinMeans spin_means(const BitBatch& batch, bool bits) {
   SpinMeans means;
   const double rows = static_cast<double>(batch.rows);
   std::vector<double> ones(batch.variables);
   for (std::size_t i = 0; i < batch.variables; ++i) {
     ones[i] = static_cast<double>(count_ones(batch.column(i))) / rows;
-    means.biases.push_back(static_cast<float>(2 * ones[i] - 1));
+    means.biases.push_back(static_cast<float>(bits ? ones[i] : 2 * ones[i] - 1));
   }
   means.pairs.reserve(batch.variables * (batch.variables - 1) / 2);
   for (std::size_t i = 0; i < batch.variables; ++i)
     for (std::size_t j = i + 1; j < batch.variables; ++j) {
       const double both = static_cast<double>(count_both(batch.column(i), batch.column(j))) / rows;
-      means.pairs.push_back(static_cast<float>(4 * both - 2 * ones[i] - 2 * ones[j] + 1));
+      means.pairs.push_back(static_cast<float>(bits ? both : 4 * both - 2 * ones[i] - 2 * ones[j] + 1));
     }
   return means;
 }
 
-SpinMeans spin_means(std::span<const Value> rows, std::size_t size) {
+SpinMeans spin_means(std::span<const Value> rows, std::size_t size, bool bits) {
   std::vector<std::uint32_t> all(rows.size() / size);
   for (std::size_t r = 0; r < all.size(); ++r) all[r] = static_cast<std::uint32_t>(r);
-  return spin_means(bit_batch(rows, size, all));
+  return spin_means(bit_batch(rows, size, all), bits);
 }
 
 std::unique_ptr<MachineSampler> named_sampler(const std::string& method,
@@ -216,7 +222,7 @@ double learn_spins(SpinModel& model, const SpinMeans& data, MachineSampler& samp
     if (monitor.should_stop()) return -1;
     monitor.report({phase, static_cast<double>(t) / static_cast<double>(training.iterations), t, 0, 0});
     sampler.draw(machine, t, batch);
-    SpinMeans gradient = spin_means(batch);
+    SpinMeans gradient = spin_means(batch, model.bits);
     const auto l1 = static_cast<float>(training.l1);
     for (std::size_t e = 0; e < gradient.pairs.size(); ++e) {
       const float w = model.pairs[e], sign = w > 0 ? 1.0F : w < 0 ? -1.0F : 0.0F;

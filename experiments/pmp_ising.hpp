@@ -2,11 +2,12 @@
 // perturb-and-max-product, Gibbs sampling or Gibbs with gradients, and sampling it after growing numbers of
 // sweeps.
 //
-//   log p~(s) = s' W s + b' s,   s in {-1, 1}, W symmetric with a zero diagonal: every pair counts twice,
+//   spins  log p~(s) = s' W s + b' s,        s in {-1, 1}: every pair counts twice     (section 5.4)
+//   bits   log p~(x) = x' W x / 2 + b' x,    x in {0, 1}: every pair counts once       (section 5.3)
 //
-// as in the authors' scripts. Which numbers are learnt matters: Adam moves each of them by about its rate per
-// step, and 1000 steps of 0.001 do not reach as far with x in {0, 1} as with spins. The gradient is that of
-// the log likelihood in W and b less an L1 term, 0.01 sign(W) where the paper has one.
+// with W symmetric and a zero diagonal, as in the authors' scripts. Which numbers are learnt matters: Adam
+// moves each of them by about its rate per step, so that a step of spins is eight times as long. The gradient
+// is that of the log likelihood in W and b less an L1 term, 0.01 sign(W) where the paper has one.
 //
 // A sweep is one update of every message (PMP) or one update or proposal per variable (Gibbs, GWG).
 #pragma once
@@ -24,19 +25,20 @@ namespace drover::experiments {
 
 struct SpinModel {
   std::uint32_t size = 0;
+  bool bits = false;          ///< of x in {0, 1} instead of spins
   std::vector<float> pairs;   ///< W_ij of i < j, row after row
   std::vector<float> biases;  ///< b
 };
 /// All zero.
-SpinModel spin_model(std::uint32_t size);
+SpinModel spin_model(std::uint32_t size, bool bits = false);
 BinaryMachine spin_machine(const SpinModel& model);
 
-/// Means of s_i s_j (i < j) and of s_i.
+/// Means of s_i s_j (i < j) and of s_i, or of x_i x_j and x_i.
 struct SpinMeans {
   std::vector<float> pairs, biases;
 };
-SpinMeans spin_means(const BitBatch& batch);
-SpinMeans spin_means(std::span<const Value> rows, std::size_t size);
+SpinMeans spin_means(const BitBatch& batch, bool bits = false);
+SpinMeans spin_means(std::span<const Value> rows, std::size_t size, bool bits = false);
 
 /// "pmp", "gibbs" or "gwg".
 std::unique_ptr<MachineSampler> named_sampler(const std::string& method,
