@@ -83,11 +83,12 @@ class LineSource {
   bool ended_ = false;
 };
 
-DynamicModel dynamic_model(const Loaded& loaded, const Graph& graph, const Settings& settings) {
+DynamicModel dynamic_model(const std::string& path, const Loaded& loaded, const Graph& graph,
+                           const Settings& settings) {
   if (graph.size() != graph.model_size())
-    throw Error(ErrorKind::misfit, "stream: the model has a variable with a single state");
+    throw Error(ErrorKind::misfit, path + ": stream takes no variables of a single state");
   const std::string why_not = DynamicModel::why_not(graph);
-  if (!why_not.empty()) throw Error(ErrorKind::misfit, "stream: " + why_not);
+  if (!why_not.empty()) throw Error(ErrorKind::misfit, path + ": stream cannot run this model: " + why_not);
   DynamicModel model(graph, static_cast<std::uint64_t>(settings.seed), settings.half_life);
   for (std::size_t e = 0; e < loaded.evidence.size(); ++e)
     model.clamp(loaded.evidence.variables[e], loaded.evidence.values[e]);
@@ -100,7 +101,7 @@ int run_stream(const Invocation& invocation) {
   const Settings& settings = invocation.settings;
   const Loaded loaded = load(invocation);
   // Evidence becomes clamps, which an edit can release; so the graph is compiled without it.
-  DynamicModel model = dynamic_model(loaded, compile(loaded.model), settings);
+  DynamicModel model = dynamic_model(invocation.arguments.at(0), loaded, compile(loaded.model), settings);
   LineSource source(settings.edits);
   ProgressBar progress(settings);
   const Monitor monitor = progress.monitor();

@@ -181,8 +181,7 @@ void lanes() {
     print(label + ": lanes", rate);
     fmt::print("{:<58} {:8.1f} {:8.1f}\n", label + ": ratio to the plain loop", rate.best / base.best,
                rate.median / base.median);
-    print(label + ": lanes, random scan",
-          measure_sweeps(GibbsSpinLanes(graph, Scan::random)));
+    print(label + ": lanes, random scan", measure_sweeps(GibbsSpinLanes(graph, Scan::random)));
     auto state = kernel.start(1, 0);
     std::vector<float> sums(kernel.size() * 64, 0.0f);
     std::uint64_t sweep = 0;

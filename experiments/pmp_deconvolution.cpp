@@ -111,12 +111,8 @@ BooleanProducts make_products(const Problem& problem, const Reading& reading) {
 
 std::size_t wrong_pixels(const BooleanProducts& products, const Bits& state) {
   std::size_t wrong = 0;
-  for (std::size_t p = 0; p < products.outputs(); ++p) {
-    bool on = false;
-    for (std::size_t k = products.first[p]; k < products.first[p + 1] && !on; ++k)
-      on = state[products.left[k]] != 0 && state[products.right[k]] != 0;
-    wrong += on != (products.odds[p] > 0);
-  }
+  for (std::size_t p = 0; p < products.outputs(); ++p)
+    wrong += products.is_on(p, state) != (products.odds[p] > 0);
   return wrong;
 }
 

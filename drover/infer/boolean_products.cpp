@@ -93,17 +93,19 @@ namespace drover {
 
 HWY_EXPORT(SweepProducts);
 
+bool BooleanProducts::is_on(std::size_t p, std::span<const std::uint8_t> state) const {
+  for (std::size_t k = first[p]; k < first[p + 1]; ++k)
+    if (state[left[k]] != 0 && state[right[k]] != 0) return true;
+  return false;
+}
+
 double score(const BooleanProducts& products, std::span<const float> extra,
              std::span<const std::uint8_t> state) {
   double total = 0;
   for (std::size_t i = 0; i < products.size(); ++i)
     if (state[i]) total += static_cast<double>(products.bias[i]) + extra[i];
-  for (std::size_t p = 0; p < products.outputs(); ++p) {
-    bool on = false;
-    for (std::size_t k = products.first[p]; k < products.first[p + 1] && !on; ++k)
-      on = state[products.left[k]] && state[products.right[k]];
-    if (on) total += products.odds[p];
-  }
+  for (std::size_t p = 0; p < products.outputs(); ++p)
+    if (products.is_on(p, state)) total += products.odds[p];
   return total;
 }
 

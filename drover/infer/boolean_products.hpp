@@ -34,6 +34,8 @@ struct BooleanProducts {
   std::size_t size() const { return bias.size(); }
   std::size_t outputs() const { return odds.size(); }
   std::size_t terms() const { return left.size(); }
+  /// Whether output p is on: a term of it has both variables on.
+  bool is_on(std::size_t p, std::span<const std::uint8_t> state) const;
   /// Ends the output whose terms have been appended to left and right.
   void end_output(float output_odds) {
     first.push_back(static_cast<std::uint32_t>(left.size()));
@@ -54,7 +56,9 @@ class BooleanMaxProduct {
     AlignedFloats bias, sums, messages;
   };
 
+  /// The products must outlive this.
   explicit BooleanMaxProduct(const BooleanProducts& products);
+  explicit BooleanMaxProduct(BooleanProducts&&) = delete;
 
   /// Problem l has the biases b + row l of `extra` (`lanes` rows of size()). Messages start at zero, or such
   /// that those to variable i sum to entry i of row l of `lean`.

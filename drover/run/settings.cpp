@@ -199,7 +199,8 @@ const std::vector<OptionSpec>& options() {
       {"sentences", "N", "conll: about how many sentences", &S::sentences, 1, 1e8, "generate"},
       {"images", "N", "deconvolution: number of images", &S::images, 1, 1e6, "generate"},
       {"width", "N", "grid, torus, potts, deconvolution: columns", &S::width, 1, 1e9, "generate"},
-      {"height", "N", "grid, torus, potts, deconvolution: rows; 0 means as many as columns", &S::height, 0, 1e9, "generate"},
+      {"height", "N", "grid, torus, potts, deconvolution: rows; 0 means as many as columns", &S::height, 0,
+       1e9, "generate"},
       {"periodic", "", "grid, potts: join opposite borders", &S::periodic, 0, 0, "generate"},
       {"variables", "N", "number of variables (rbm: visible units)", &S::variables, 1, 4e9, "generate"},
       {"states", "N", "states per variable; 0 means 2, and 3 for potts", &S::states, 0, 65535, "generate"},
@@ -280,7 +281,8 @@ const std::vector<CommandSpec>& commands() {
        {{"A", "a data table: .csv, .tsv, .npz (draws too), IDX"}, {"B", "another"}},
        "drover compare models/garden.csv models/garden.csv"},
       {"generate",
-       "make a model: grid, torus, chain, tree, complete, random, regular, potts, tables, rbm, deconvolution; or a corpus "
+       "make a model: grid, torus, chain, tree, complete, random, regular, potts, tables, rbm, "
+       "deconvolution; or a corpus "
        "of texts (corpus) or of tagged sentences (conll)",
        {{"KIND", "the kind of model"}},
        "drover generate grid --width 50 --coupling-sd 1 --out grid.uai"},

@@ -290,8 +290,8 @@ TEST(Contract, GeneratedImagesHaveAnExplanation) {
   TemporaryFolder folder;
   for (const char* seed : {"1", "2", "3", "4"}) {
     const std::string uai = folder.file("images.uai");
-    const auto made = drover_command("generate deconvolution --images 2 --width 4 --json --out " + uai +
-                                     " --seed " + seed);
+    const auto made =
+        drover_command("generate deconvolution --images 2 --width 4 --json --out " + uai + " --seed " + seed);
     ASSERT_EQ(made.exit_code, 0);
     const std::string evidence = made.json()["evidence"].get<std::string>();
     // An impossible model would be named as such, with another exit code.
