@@ -14,13 +14,13 @@
 #include "drover/compile/spin_graph.hpp"
 #include "drover/core/random.hpp"
 #include "drover/model/builders.hpp"
-#include "drover/sample/blocked_gibbs.hpp"
-#include "drover/sample/gibbs_spin_chain.hpp"
-#include "drover/sample/gibbs_spin_equal_lattice.hpp"
-#include "drover/sample/gibbs_spin_lanes.hpp"
-#include "drover/sample/gibbs_spin_lattice.hpp"
-#include "drover/sample/gibbs_table_chain.hpp"
-#include "drover/sample/gibbs_table_lanes.hpp"
+#include "drover/sample/blocked/blocked_gibbs.hpp"
+#include "drover/sample/gibbs/gibbs_spin_chain.hpp"
+#include "drover/sample/gibbs/gibbs_spin_equal_lattice.hpp"
+#include "drover/sample/gibbs/gibbs_spin_lanes.hpp"
+#include "drover/sample/gibbs/gibbs_spin_lattice.hpp"
+#include "drover/sample/gibbs/gibbs_table_chain.hpp"
+#include "drover/sample/gibbs/gibbs_table_lanes.hpp"
 
 namespace drover::app {
 

@@ -11,9 +11,9 @@
 #include "app/progress.hpp"
 #include "drover/core/error.hpp"
 #include "drover/io/atomic_file.hpp"
-#include "drover/io/image.hpp"
+#include "drover/image/image.hpp"
 #include "drover/methods/method.hpp"
-#include "drover/model/denoising.hpp"
+#include "drover/image/denoising.hpp"
 #include "drover/report/report.hpp"
 
 namespace drover::app {

@@ -5,10 +5,10 @@
 #include "app/output.hpp"
 #include "drover/core/error.hpp"
 #include "drover/io/atomic_file.hpp"
-#include "drover/io/conll.hpp"
-#include "drover/io/demo_corpus.hpp"
+#include "drover/tag/conll.hpp"
+#include "drover/text/demo_corpus.hpp"
 #include "drover/io/model_file.hpp"
-#include "drover/learn/generate_tagged.hpp"
+#include "drover/tag/generate_tagged.hpp"
 #include "drover/model/builders.hpp"
 #include "drover/model/convolution.hpp"
 

@@ -23,7 +23,7 @@
 #include "drover/io/evidence.hpp"
 #include "drover/io/moments.hpp"
 #include "drover/io/text_source.hpp"
-#include "drover/learn/online_logistic.hpp"
+#include "drover/classify/online_logistic.hpp"
 
 namespace drover::app {
 

@@ -12,7 +12,7 @@
 #include "drover/io/atomic_file.hpp"
 #include "drover/io/data_table.hpp"
 #include "drover/io/machine_file.hpp"
-#include "drover/learn/train.hpp"
+#include "drover/machine/train.hpp"
 #include "drover/report/report.hpp"
 
 namespace drover::app {

@@ -14,11 +14,11 @@
 #include "drover/core/error.hpp"
 #include "drover/core/random.hpp"
 #include "drover/io/atomic_file.hpp"
-#include "drover/io/conll.hpp"
-#include "drover/io/crf_file.hpp"
-#include "drover/io/feature_templates.hpp"
-#include "drover/learn/crf_tag.hpp"
-#include "drover/learn/crf_train.hpp"
+#include "drover/tag/conll.hpp"
+#include "drover/tag/crf_file.hpp"
+#include "drover/tag/feature_templates.hpp"
+#include "drover/tag/crf_tag.hpp"
+#include "drover/tag/crf_train.hpp"
 #include "drover/report/tag_page.hpp"
 
 namespace drover::app {

@@ -14,11 +14,11 @@
 #include "drover/core/error.hpp"
 #include "drover/core/json_text.hpp"
 #include "drover/io/atomic_file.hpp"
-#include "drover/io/demo_corpus.hpp"
-#include "drover/io/text_model_file.hpp"
+#include "drover/text/demo_corpus.hpp"
+#include "drover/text/text_model_file.hpp"
 #include "drover/io/text_source.hpp"
-#include "drover/learn/text_model.hpp"
-#include "drover/learn/text_posterior.hpp"
+#include "drover/text/text_model.hpp"
+#include "drover/text/text_posterior.hpp"
 
 namespace drover::app {
 

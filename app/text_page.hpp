@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "app/command_line.hpp"
-#include "drover/io/corpus.hpp"
-#include "drover/learn/text_model.hpp"
-#include "drover/learn/text_posterior.hpp"
+#include "drover/text/corpus.hpp"
+#include "drover/text/text_model.hpp"
+#include "drover/text/text_posterior.hpp"
 
 namespace drover::app {
 

@@ -16,8 +16,8 @@
 
 #include "drover/compile/spin_graph.hpp"
 #include "drover/model/builders.hpp"
-#include "drover/sample/annealed_gibbs.hpp"
-#include "drover/sample/gibbs_spin_lanes.hpp"
+#include "drover/sample/anneal/annealed_gibbs.hpp"
+#include "drover/sample/gibbs/gibbs_spin_lanes.hpp"
 
 namespace {
 

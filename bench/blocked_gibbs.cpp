@@ -7,7 +7,7 @@
 
 #include "drover/core/random.hpp"
 #include "drover/diagnose/ess.hpp"
-#include "drover/sample/blocked_gibbs.hpp"
+#include "drover/sample/blocked/blocked_gibbs.hpp"
 
 namespace {
 

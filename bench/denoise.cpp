@@ -14,7 +14,7 @@
 #include "drover/core/error.hpp"
 #include "drover/infer/mean_field.hpp"
 #include "drover/methods/method.hpp"
-#include "drover/model/denoising.hpp"
+#include "drover/image/denoising.hpp"
 
 namespace drover {
 namespace {

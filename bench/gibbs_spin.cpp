@@ -14,10 +14,10 @@
 #include <vector>
 
 #include "drover/core/random.hpp"
-#include "drover/sample/gibbs_spin_chain.hpp"
-#include "drover/sample/gibbs_spin_equal_lattice.hpp"
-#include "drover/sample/gibbs_spin_lanes.hpp"
-#include "drover/sample/gibbs_spin_lattice.hpp"
+#include "drover/sample/gibbs/gibbs_spin_chain.hpp"
+#include "drover/sample/gibbs/gibbs_spin_equal_lattice.hpp"
+#include "drover/sample/gibbs/gibbs_spin_lanes.hpp"
+#include "drover/sample/gibbs/gibbs_spin_lattice.hpp"
 #include "drover/sample/lane_random_targets.hpp"
 
 #define HWY_TARGET_INCLUDE "bench/lane_generators-inl.hpp"

@@ -13,8 +13,8 @@
 
 #include "drover/compile/graph.hpp"
 #include "drover/core/random.hpp"
-#include "drover/sample/gibbs_table_chain.hpp"
-#include "drover/sample/gibbs_table_lanes.hpp"
+#include "drover/sample/gibbs/gibbs_table_chain.hpp"
+#include "drover/sample/gibbs/gibbs_table_lanes.hpp"
 
 namespace {
 

@@ -10,12 +10,12 @@
 #include <ctime>
 
 #include "drover/core/random.hpp"
-#include "drover/sample/gibbs_spin_chain.hpp"
-#include "drover/sample/gibbs_spin_equal_lattice.hpp"
-#include "drover/sample/gibbs_spin_lattice.hpp"
-#include "drover/sample/herded_gibbs_lattice.hpp"
-#include "drover/sample/herded_gibbs_tables.hpp"
-#include "drover/sample/herded_gibbs_visited.hpp"
+#include "drover/sample/gibbs/gibbs_spin_chain.hpp"
+#include "drover/sample/gibbs/gibbs_spin_equal_lattice.hpp"
+#include "drover/sample/gibbs/gibbs_spin_lattice.hpp"
+#include "drover/sample/herded/herded_gibbs_lattice.hpp"
+#include "drover/sample/herded/herded_gibbs_tables.hpp"
+#include "drover/sample/herded/herded_gibbs_visited.hpp"
 
 namespace drover {
 namespace {

@@ -16,9 +16,9 @@
 #include "drover/infer/lp_relaxation.hpp"
 #include "drover/infer/mplp.hpp"
 #include "drover/model/builders.hpp"
-#include "drover/sample/dense_gibbs_with_gradients.hpp"
-#include "drover/sample/gibbs_with_gradients.hpp"
-#include "drover/sample/perturb_and_max_product.hpp"
+#include "drover/sample/gibbs/dense_gibbs_with_gradients.hpp"
+#include "drover/sample/gibbs/gibbs_with_gradients.hpp"
+#include "drover/sample/pmp/perturb_and_max_product.hpp"
 #include "experiments/pmp_ising.hpp"
 
 namespace drover {

@@ -17,8 +17,8 @@
 #include "drover/compile/spin_graph.hpp"
 #include "drover/core/random.hpp"
 #include "drover/run/edit_stream.hpp"
-#include "drover/sample/dynamic_model.hpp"
-#include "drover/sample/gibbs_spin_chain.hpp"
+#include "drover/sample/dual/dynamic_model.hpp"
+#include "drover/sample/gibbs/gibbs_spin_chain.hpp"
 
 namespace drover {
 namespace {

@@ -11,9 +11,9 @@
 #include <random>
 
 #include "drover/core/random.hpp"
-#include "drover/io/demo_corpus.hpp"
-#include "drover/io/tokeniser.hpp"
-#include "drover/learn/naive_bayes_gibbs.hpp"
+#include "drover/text/demo_corpus.hpp"
+#include "drover/text/tokeniser.hpp"
+#include "drover/text/naive_bayes_gibbs.hpp"
 
 namespace drover {
 namespace {

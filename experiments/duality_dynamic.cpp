@@ -16,8 +16,8 @@
 #include "drover/compile/spin_graph.hpp"
 #include "drover/core/random.hpp"
 #include "drover/diagnose/ess.hpp"
-#include "drover/sample/dynamic_model.hpp"
-#include "drover/sample/gibbs_spin_chain.hpp"
+#include "drover/sample/dual/dynamic_model.hpp"
+#include "drover/sample/gibbs/gibbs_spin_chain.hpp"
 #include "experiments/all.hpp"
 
 namespace drover::experiments {

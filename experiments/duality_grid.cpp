@@ -5,10 +5,10 @@
 
 #include "drover/compile/spin_graph.hpp"
 #include "drover/model/builders.hpp"
-#include "drover/sample/gibbs_spin_lanes.hpp"
-#include "drover/sample/primal_dual_lanes.hpp"
-#include "drover/sample/swendsen_wang.hpp"
-#include "drover/sample/tree_primal_dual.hpp"
+#include "drover/sample/gibbs/gibbs_spin_lanes.hpp"
+#include "drover/sample/dual/primal_dual_lanes.hpp"
+#include "drover/sample/dual/swendsen_wang.hpp"
+#include "drover/sample/dual/tree_primal_dual.hpp"
 #include "experiments/all.hpp"
 #include "experiments/duality_mixing.hpp"
 

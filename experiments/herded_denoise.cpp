@@ -1,5 +1,5 @@
 // Herded Gibbs, table 2 and figures 4 and 5: a black and white image under Gaussian noise, restored by the
-// posterior mean of an Ising model (drover/model/denoising.hpp).
+// posterior mean of an Ising model (drover/image/denoising.hpp).
 //
 // As in the paper: pixels are -1 and +1, J = 1 for every pair of neighbours, noise of known sigma = 2, 4, 6,
 // 8, ten noisy images for each, all methods start at sign(y), 30 sweeps row by row. The estimate after T
@@ -19,10 +19,10 @@
 #include "drover/compile/graph.hpp"
 #include "drover/compile/spin_graph.hpp"
 #include "drover/infer/mean_field.hpp"
-#include "drover/io/image.hpp"
-#include "drover/model/denoising.hpp"
-#include "drover/sample/gibbs_spin_lanes.hpp"
-#include "drover/sample/herded_gibbs_tables.hpp"
+#include "drover/image/image.hpp"
+#include "drover/image/denoising.hpp"
+#include "drover/sample/gibbs/gibbs_spin_lanes.hpp"
+#include "drover/sample/herded/herded_gibbs_tables.hpp"
 #include "experiments/all.hpp"
 
 namespace drover::experiments {

@@ -10,11 +10,11 @@
 
 #include <chrono>
 
-#include "drover/io/conll.hpp"
-#include "drover/io/feature_templates.hpp"
-#include "drover/learn/crf_tag.hpp"
-#include "drover/learn/crf_train.hpp"
-#include "drover/learn/generate_tagged.hpp"
+#include "drover/tag/conll.hpp"
+#include "drover/tag/feature_templates.hpp"
+#include "drover/tag/crf_tag.hpp"
+#include "drover/tag/crf_train.hpp"
+#include "drover/tag/generate_tagged.hpp"
 #include "experiments/all.hpp"
 #include "experiments/ieer.hpp"
 

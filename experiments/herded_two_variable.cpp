@@ -14,8 +14,8 @@
 
 #include "drover/compile/graph.hpp"
 #include "drover/compile/spin_graph.hpp"
-#include "drover/sample/gibbs_spin_lanes.hpp"
-#include "drover/sample/herded_gibbs_tables.hpp"
+#include "drover/sample/gibbs/gibbs_spin_lanes.hpp"
+#include "drover/sample/herded/herded_gibbs_tables.hpp"
 #include "experiments/all.hpp"
 
 namespace drover::experiments {

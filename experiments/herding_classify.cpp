@@ -13,11 +13,11 @@
 
 #include "drover/core/random.hpp"
 #include "drover/herd/herding.hpp"
-#include "drover/learn/logistic_regression.hpp"
-#include "drover/learn/naive_bayes.hpp"
-#include "drover/learn/nearest_neighbours.hpp"
-#include "drover/learn/online_logistic.hpp"
-#include "drover/learn/pseudo_likelihood.hpp"
+#include "drover/classify/logistic_regression.hpp"
+#include "drover/classify/naive_bayes.hpp"
+#include "drover/classify/nearest_neighbours.hpp"
+#include "drover/classify/online_logistic.hpp"
+#include "drover/machine/pseudo_likelihood.hpp"
 #include "experiments/all.hpp"
 #include "experiments/herding_data.hpp"
 

@@ -20,8 +20,8 @@
 #include "drover/compile/spin_graph.hpp"
 #include "drover/core/random.hpp"
 #include "drover/herd/herding.hpp"
-#include "drover/learn/pseudo_likelihood.hpp"
-#include "drover/sample/gibbs_spin_lanes.hpp"
+#include "drover/machine/pseudo_likelihood.hpp"
+#include "drover/sample/gibbs/gibbs_spin_lanes.hpp"
 #include "experiments/all.hpp"
 #include "experiments/herding_data.hpp"
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "drover/learn/tagged_text.hpp"
+#include "drover/tag/tagged_text.hpp"
 
 namespace drover::experiments {
 

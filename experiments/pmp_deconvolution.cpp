@@ -22,7 +22,7 @@
 #include "drover/infer/boolean_products.hpp"
 #include "drover/io/npz.hpp"
 #include "drover/model/convolution.hpp"
-#include "drover/sample/perturb_and_max_product.hpp"
+#include "drover/sample/pmp/perturb_and_max_product.hpp"
 #include "experiments/all.hpp"
 
 namespace drover::experiments {

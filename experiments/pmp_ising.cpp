@@ -9,11 +9,11 @@
 #include "drover/compile/spin_graph.hpp"
 #include "drover/core/random.hpp"
 #include "drover/diagnose/mmd.hpp"
-#include "drover/learn/machine_statistics.hpp"
-#include "drover/learn/update_rule.hpp"
-#include "drover/sample/dense_gibbs_with_gradients.hpp"
-#include "drover/sample/gibbs_spin_lanes.hpp"
-#include "drover/sample/perturb_and_max_product.hpp"
+#include "drover/machine/machine_statistics.hpp"
+#include "drover/machine/update_rule.hpp"
+#include "drover/sample/gibbs/dense_gibbs_with_gradients.hpp"
+#include "drover/sample/gibbs/gibbs_spin_lanes.hpp"
+#include "drover/sample/pmp/perturb_and_max_product.hpp"
 
 namespace drover::experiments {
 

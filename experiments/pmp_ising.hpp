@@ -18,7 +18,7 @@
 #include <string>
 #include <vector>
 
-#include "drover/learn/machine_sampler.hpp"
+#include "drover/machine/machine_sampler.hpp"
 #include "drover/run/monitor.hpp"
 
 namespace drover::experiments {

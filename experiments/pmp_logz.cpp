@@ -21,7 +21,7 @@
 #include "drover/infer/junction_tree.hpp"
 #include "drover/infer/mplp.hpp"
 #include "drover/model/builders.hpp"
-#include "drover/sample/perturb_and_max_product.hpp"
+#include "drover/sample/pmp/perturb_and_max_product.hpp"
 #include "experiments/all.hpp"
 #include "experiments/pmp_ising.hpp"
 

@@ -14,8 +14,8 @@
 #include "drover/infer/dense_max_product.hpp"
 #include "drover/io/data_table.hpp"
 #include "drover/io/npz.hpp"
-#include "drover/learn/train.hpp"
-#include "drover/sample/perturb_and_max_product.hpp"
+#include "drover/machine/train.hpp"
+#include "drover/sample/pmp/perturb_and_max_product.hpp"
 #include "experiments/all.hpp"
 #include "experiments/pictures.hpp"
 

@@ -11,8 +11,8 @@
 #include <cmath>
 
 #include "drover/core/random.hpp"
-#include "drover/learn/fit.hpp"
-#include "drover/learn/train.hpp"
+#include "drover/machine/fit.hpp"
+#include "drover/machine/train.hpp"
 #include "experiments/all.hpp"
 #include "experiments/pictures.hpp"
 #include "experiments/pmp_ising.hpp"

@@ -10,9 +10,9 @@
 
 #include "drover/compile/graph.hpp"
 #include "drover/infer/enumerate.hpp"
-#include "drover/learn/update_rule.hpp"
+#include "drover/machine/update_rule.hpp"
 #include "drover/model/builders.hpp"
-#include "drover/sample/perturb_and_max_product.hpp"
+#include "drover/sample/pmp/perturb_and_max_product.hpp"
 #include "experiments/all.hpp"
 
 namespace drover::experiments {

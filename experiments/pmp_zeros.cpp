@@ -13,7 +13,7 @@
 #include "drover/compile/graph.hpp"
 #include "drover/core/random.hpp"
 #include "drover/infer/lp_relaxation.hpp"
-#include "drover/sample/perturb_and_max_product.hpp"
+#include "drover/sample/pmp/perturb_and_max_product.hpp"
 #include "experiments/all.hpp"
 #include "experiments/pictures.hpp"
 #include "experiments/pmp_ising.hpp"

@@ -9,11 +9,11 @@
 #include <algorithm>
 #include <cmath>
 
-#include "drover/io/corpus.hpp"
-#include "drover/io/demo_corpus.hpp"
+#include "drover/text/corpus.hpp"
+#include "drover/text/demo_corpus.hpp"
 #include "drover/io/text_source.hpp"
-#include "drover/learn/text_model.hpp"
-#include "drover/learn/text_posterior.hpp"
+#include "drover/text/text_model.hpp"
+#include "drover/text/text_posterior.hpp"
 #include "experiments/all.hpp"
 
 namespace drover::experiments {

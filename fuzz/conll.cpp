@@ -1,5 +1,5 @@
 // Tagged text in columns: reading, label schemes, writing.
-#include "drover/io/conll.hpp"
+#include "drover/tag/conll.hpp"
 
 #include "readers.hpp"
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <cstdlib>
 
-#include "drover/io/corpus.hpp"
+#include "drover/text/corpus.hpp"
 #include "drover/io/text_source.hpp"
 #include "readers.hpp"
 

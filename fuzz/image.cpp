@@ -4,7 +4,7 @@
 #include <cstdlib>
 
 #include "drover/core/error.hpp"
-#include "drover/io/image.hpp"
+#include "drover/image/image.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   try {

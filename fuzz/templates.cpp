@@ -1,5 +1,5 @@
 // Feature templates: what is read is written so that it reads back the same.
-#include "drover/io/feature_templates.hpp"
+#include "drover/tag/feature_templates.hpp"
 
 #include "readers.hpp"
 

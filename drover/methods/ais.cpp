@@ -1,4 +1,4 @@
-// The registry's entry for annealed importance sampling (drover/sample/annealed_importance.hpp).
+// The registry's entry for annealed importance sampling (drover/sample/anneal/annealed_importance.hpp).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -6,7 +6,7 @@
 
 #include "drover/methods/all.hpp"
 #include "drover/methods/gibbs_kernel.hpp"
-#include "drover/sample/annealed_importance.hpp"
+#include "drover/sample/anneal/annealed_importance.hpp"
 
 namespace drover {
 

@@ -1,5 +1,5 @@
-// The registry's entry for annealed Gibbs (drover/sample/annealed_gibbs.hpp).
-#include "drover/sample/annealed_gibbs.hpp"
+// The registry's entry for annealed Gibbs (drover/sample/anneal/annealed_gibbs.hpp).
+#include "drover/sample/anneal/annealed_gibbs.hpp"
 
 #include <algorithm>
 #include <limits>

@@ -1,5 +1,5 @@
-// The registry's entry for blocked Gibbs (drover/sample/blocked_gibbs.hpp).
-#include "drover/sample/blocked_gibbs.hpp"
+// The registry's entry for blocked Gibbs (drover/sample/blocked/blocked_gibbs.hpp).
+#include "drover/sample/blocked/blocked_gibbs.hpp"
 
 #include "drover/methods/all.hpp"
 #include "drover/methods/chains.hpp"

@@ -1,4 +1,4 @@
-// From draws of log V (drover/sample/dual_log_z.hpp) to a result, for the samplers that have duals.
+// From draws of log V (drover/sample/dual/dual_log_z.hpp) to a result, for the samplers that have duals.
 #pragma once
 
 #include <algorithm>
@@ -7,7 +7,7 @@
 #include "drover/diagnose/mcse.hpp"
 #include "drover/diagnose/rhat.hpp"
 #include "drover/methods/chains.hpp"
-#include "drover/sample/dual_log_z.hpp"
+#include "drover/sample/dual/dual_log_z.hpp"
 
 namespace drover {
 

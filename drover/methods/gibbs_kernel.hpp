@@ -4,12 +4,12 @@
 #include "drover/compile/lattice.hpp"
 #include "drover/compile/spin_graph.hpp"
 #include "drover/methods/chains.hpp"
-#include "drover/sample/gibbs_spin_chain.hpp"
-#include "drover/sample/gibbs_spin_equal_lattice.hpp"
-#include "drover/sample/gibbs_spin_lanes.hpp"
-#include "drover/sample/gibbs_spin_lattice.hpp"
-#include "drover/sample/gibbs_table_chain.hpp"
-#include "drover/sample/gibbs_table_lanes.hpp"
+#include "drover/sample/gibbs/gibbs_spin_chain.hpp"
+#include "drover/sample/gibbs/gibbs_spin_equal_lattice.hpp"
+#include "drover/sample/gibbs/gibbs_spin_lanes.hpp"
+#include "drover/sample/gibbs/gibbs_spin_lattice.hpp"
+#include "drover/sample/gibbs/gibbs_table_chain.hpp"
+#include "drover/sample/gibbs/gibbs_table_lanes.hpp"
 
 namespace drover {
 

@@ -4,7 +4,7 @@
 #include "drover/compile/spin_graph.hpp"
 #include "drover/methods/all.hpp"
 #include "drover/methods/chains.hpp"
-#include "drover/sample/gibbs_with_gradients.hpp"
+#include "drover/sample/gibbs/gibbs_with_gradients.hpp"
 
 namespace drover {
 

@@ -1,4 +1,4 @@
-// The registry's entry for herded Gibbs (drover/sample/herded_gibbs_tables.hpp, herded_gibbs_visited.hpp,
+// The registry's entry for herded Gibbs (drover/sample/herded/herded_gibbs_tables.hpp, herded_gibbs_visited.hpp,
 // herded_gibbs_lattice.hpp).
 #include <fmt/format.h>
 
@@ -9,9 +9,9 @@
 #include "drover/methods/all.hpp"
 #include "drover/methods/gibbs_kernel.hpp"
 #include "drover/methods/herded_gibbs_plan.hpp"
-#include "drover/sample/herded_gibbs_lattice.hpp"
-#include "drover/sample/herded_gibbs_tables.hpp"
-#include "drover/sample/herded_gibbs_visited.hpp"
+#include "drover/sample/herded/herded_gibbs_lattice.hpp"
+#include "drover/sample/herded/herded_gibbs_tables.hpp"
+#include "drover/sample/herded/herded_gibbs_visited.hpp"
 
 namespace drover {
 

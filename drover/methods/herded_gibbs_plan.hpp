@@ -2,7 +2,7 @@
 #pragma once
 
 #include "drover/methods/method.hpp"
-#include "drover/sample/herded_gibbs_plan.hpp"
+#include "drover/sample/herded/herded_gibbs_plan.hpp"
 
 namespace drover {
 

@@ -1,4 +1,4 @@
-// The registry's entry for perturb-and-max-product (drover/sample/perturb_and_max_product.hpp).
+// The registry's entry for perturb-and-max-product (drover/sample/pmp/perturb_and_max_product.hpp).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 #include "drover/methods/all.hpp"
 #include "drover/methods/chains.hpp"
 #include "drover/methods/message_passing.hpp"
-#include "drover/sample/perturb_and_max_product.hpp"
+#include "drover/sample/pmp/perturb_and_max_product.hpp"
 
 namespace drover {
 

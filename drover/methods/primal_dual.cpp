@@ -1,14 +1,14 @@
-// The registry's entries for the primal-dual samplers, plain (drover/sample/primal_dual_lanes.hpp) and with a
-// forest (drover/sample/tree_primal_dual.hpp).
+// The registry's entries for the primal-dual samplers, plain (drover/sample/dual/primal_dual_lanes.hpp) and with a
+// forest (drover/sample/dual/tree_primal_dual.hpp).
 #include <fmt/format.h>
 
 #include "drover/compile/cluster_bonds.hpp"
 #include "drover/methods/all.hpp"
 #include "drover/methods/dual_bound.hpp"
 #include "drover/methods/gibbs_kernel.hpp"
-#include "drover/sample/primal_dual_chain.hpp"
-#include "drover/sample/primal_dual_lanes.hpp"
-#include "drover/sample/tree_primal_dual.hpp"
+#include "drover/sample/dual/primal_dual_chain.hpp"
+#include "drover/sample/dual/primal_dual_lanes.hpp"
+#include "drover/sample/dual/tree_primal_dual.hpp"
 
 namespace drover {
 

@@ -1,13 +1,13 @@
-// The registry's entries for Swendsen-Wang: whole and partial (drover/sample/swendsen_wang.hpp), generalised
-// (drover/sample/generalized_swendsen_wang.hpp).
-#include "drover/sample/swendsen_wang.hpp"
+// The registry's entries for Swendsen-Wang: whole and partial (drover/sample/dual/swendsen_wang.hpp), generalised
+// (drover/sample/dual/generalized_swendsen_wang.hpp).
+#include "drover/sample/dual/swendsen_wang.hpp"
 
 #include <fmt/format.h>
 
 #include "drover/methods/all.hpp"
 #include "drover/methods/chains.hpp"
 #include "drover/methods/dual_bound.hpp"
-#include "drover/sample/generalized_swendsen_wang.hpp"
+#include "drover/sample/dual/generalized_swendsen_wang.hpp"
 
 namespace drover {
 

@@ -1,5 +1,5 @@
-// The registry's entry for parallel tempering (drover/sample/tempering.hpp).
-#include "drover/sample/tempering.hpp"
+// The registry's entry for parallel tempering (drover/sample/anneal/tempering.hpp).
+#include "drover/sample/anneal/tempering.hpp"
 
 #include <fmt/format.h>
 

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "drover/learn/entities.hpp"
+#include "drover/tag/entities.hpp"
 
 namespace drover {
 

@@ -13,7 +13,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "drover/sample/dynamic_model.hpp"
+#include "drover/sample/dual/dynamic_model.hpp"
 
 namespace drover {
 

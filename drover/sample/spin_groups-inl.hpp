@@ -10,7 +10,7 @@
 #define DROVER_SPIN_GROUPS_INL
 #endif
 
-#include "drover/sample/gibbs_spin_draw-inl.hpp"
+#include "drover/sample/gibbs/gibbs_spin_draw-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace drover {

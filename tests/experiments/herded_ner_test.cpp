@@ -1,7 +1,7 @@
 // The named entity experiment in its quick form, and the reader of its test set.
 #include <gtest/gtest.h>
 
-#include "drover/learn/entities.hpp"
+#include "drover/tag/entities.hpp"
 #include "experiments/ieer.hpp"
 #include "tests/support/experiment_test.hpp"
 

@@ -1,11 +1,11 @@
-#include "drover/sample/annealed_importance.hpp"
+#include "drover/sample/anneal/annealed_importance.hpp"
 
 #include <gtest/gtest.h>
 #include <oneapi/tbb/task_arena.h>
 
 #include "drover/core/error.hpp"
 #include "drover/infer/enumerate.hpp"
-#include "drover/sample/gibbs_table_lanes.hpp"
+#include "drover/sample/gibbs/gibbs_table_lanes.hpp"
 #include "tests/support/kernel_test.hpp"
 #include "tests/support/random_models.hpp"
 #include "tests/support/reference_kernel.hpp"

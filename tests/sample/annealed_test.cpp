@@ -5,7 +5,7 @@
 
 #include "drover/core/error.hpp"
 #include "drover/infer/enumerate.hpp"
-#include "drover/sample/annealed_gibbs.hpp"
+#include "drover/sample/anneal/annealed_gibbs.hpp"
 #include "tests/support/kernel_test.hpp"
 #include "tests/support/random_models.hpp"
 #include "tests/support/reference_kernel.hpp"

@@ -1,5 +1,5 @@
 // Blocked Gibbs against enumeration: the whole distribution, from exact draws and from its own start.
-#include "drover/sample/blocked_gibbs.hpp"
+#include "drover/sample/blocked/blocked_gibbs.hpp"
 
 #include <gtest/gtest.h>
 #include <hwy/targets.h>

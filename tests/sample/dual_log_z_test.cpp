@@ -1,5 +1,5 @@
 // log V: its mean is Z in the primal-dual form, and the mean of its logarithm a lower bound of log Z.
-#include "drover/sample/dual_log_z.hpp"
+#include "drover/sample/dual/dual_log_z.hpp"
 
 #include <gtest/gtest.h>
 

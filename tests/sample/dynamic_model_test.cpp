@@ -1,4 +1,4 @@
-#include "drover/sample/dynamic_model.hpp"
+#include "drover/sample/dual/dynamic_model.hpp"
 
 #include <gtest/gtest.h>
 #include <tbb/task_arena.h>

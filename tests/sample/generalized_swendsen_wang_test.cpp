@@ -1,4 +1,4 @@
-#include "drover/sample/generalized_swendsen_wang.hpp"
+#include "drover/sample/dual/generalized_swendsen_wang.hpp"
 
 #include "tests/sample/table_support.hpp"
 

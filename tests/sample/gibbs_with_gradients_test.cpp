@@ -4,8 +4,8 @@
 #include <cmath>
 
 #include "drover/model/builders.hpp"
-#include "drover/sample/dense_gibbs_with_gradients.hpp"
-#include "drover/sample/gibbs_with_gradients.hpp"
+#include "drover/sample/gibbs/dense_gibbs_with_gradients.hpp"
+#include "drover/sample/gibbs/gibbs_with_gradients.hpp"
 #include "tests/support/kernel_test.hpp"
 
 namespace drover {

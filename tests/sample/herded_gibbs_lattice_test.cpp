@@ -8,8 +8,8 @@
 #include "drover/compile/table_graph.hpp"
 #include "drover/core/random.hpp"
 #include "drover/run/archive.hpp"
-#include "drover/sample/herded_gibbs_lattice.hpp"
-#include "drover/sample/herded_gibbs_tables.hpp"
+#include "drover/sample/herded/herded_gibbs_lattice.hpp"
+#include "drover/sample/herded/herded_gibbs_tables.hpp"
 #include "tests/sample/spin_checks.hpp"
 
 namespace drover {

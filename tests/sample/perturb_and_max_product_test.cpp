@@ -7,7 +7,7 @@
 
 #include "drover/infer/enumerate.hpp"
 #include "drover/model/builders.hpp"
-#include "drover/sample/perturb_and_max_product.hpp"
+#include "drover/sample/pmp/perturb_and_max_product.hpp"
 #include "tests/support/kernel_test.hpp"
 
 namespace drover {

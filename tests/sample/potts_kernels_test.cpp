@@ -1,6 +1,6 @@
 // Potts models: few states, many states, mixed with tables and forbidden values, in lanes and as one chain.
-#include "drover/sample/gibbs_table_chain.hpp"
-#include "drover/sample/gibbs_table_lanes.hpp"
+#include "drover/sample/gibbs/gibbs_table_chain.hpp"
+#include "drover/sample/gibbs/gibbs_table_lanes.hpp"
 #include "tests/sample/table_support.hpp"
 
 namespace drover {

@@ -1,7 +1,7 @@
 #include <tbb/task_arena.h>
 
-#include "drover/sample/primal_dual_chain.hpp"
-#include "drover/sample/primal_dual_lanes.hpp"
+#include "drover/sample/dual/primal_dual_chain.hpp"
+#include "drover/sample/dual/primal_dual_lanes.hpp"
 #include "tests/sample/spin_checks.hpp"
 
 namespace drover {

@@ -1,6 +1,6 @@
 #include <tbb/task_arena.h>
 
-#include "drover/sample/gibbs_spin_chain.hpp"
+#include "drover/sample/gibbs/gibbs_spin_chain.hpp"
 #include "tests/sample/spin_checks.hpp"
 
 namespace drover {

@@ -4,8 +4,8 @@
 #include <fstream>
 #include <sstream>
 
-#include "drover/sample/gibbs_spin_equal_lattice.hpp"
-#include "drover/sample/gibbs_spin_lattice.hpp"
+#include "drover/sample/gibbs/gibbs_spin_equal_lattice.hpp"
+#include "drover/sample/gibbs/gibbs_spin_lattice.hpp"
 #include "tests/sample/spin_checks.hpp"
 
 namespace drover {

@@ -1,4 +1,4 @@
-#include "drover/sample/gibbs_spin_lanes.hpp"
+#include "drover/sample/gibbs/gibbs_spin_lanes.hpp"
 
 #include "tests/sample/spin_checks.hpp"
 

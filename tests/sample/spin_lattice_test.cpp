@@ -1,7 +1,7 @@
 #include <tbb/task_arena.h>
 
-#include "drover/sample/gibbs_spin_chain.hpp"
-#include "drover/sample/gibbs_spin_lattice.hpp"
+#include "drover/sample/gibbs/gibbs_spin_chain.hpp"
+#include "drover/sample/gibbs/gibbs_spin_lattice.hpp"
 #include "tests/sample/spin_checks.hpp"
 
 namespace drover {

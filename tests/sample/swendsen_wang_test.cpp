@@ -1,4 +1,4 @@
-#include "drover/sample/swendsen_wang.hpp"
+#include "drover/sample/dual/swendsen_wang.hpp"
 
 #include <tbb/task_arena.h>
 

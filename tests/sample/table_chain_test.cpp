@@ -1,6 +1,6 @@
 // One chain by colour classes leaves and reaches the exact distribution of any graph, and its bits depend on
 // nothing but its seed and number.
-#include "drover/sample/gibbs_table_chain.hpp"
+#include "drover/sample/gibbs/gibbs_table_chain.hpp"
 
 #include <hwy/targets.h>
 #include <tbb/global_control.h>

@@ -1,6 +1,6 @@
 // Many chains as lanes leave and reach the exact distribution of any graph, and a chain's bits depend on
 // nothing but its seed and number.
-#include "drover/sample/gibbs_table_lanes.hpp"
+#include "drover/sample/gibbs/gibbs_table_lanes.hpp"
 
 #include <hwy/targets.h>
 

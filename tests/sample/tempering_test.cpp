@@ -1,11 +1,11 @@
-#include "drover/sample/tempering.hpp"
+#include "drover/sample/anneal/tempering.hpp"
 
 #include <gtest/gtest.h>
 
 #include <cstring>
 
 #include "drover/core/error.hpp"
-#include "drover/sample/gibbs_table_lanes.hpp"
+#include "drover/sample/gibbs/gibbs_table_lanes.hpp"
 #include "tests/support/kernel_test.hpp"
 #include "tests/support/random_models.hpp"
 #include "tests/support/reference_kernel.hpp"

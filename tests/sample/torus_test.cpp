@@ -6,11 +6,11 @@
 #include <sstream>
 
 #include "drover/compile/spin_graph.hpp"
-#include "drover/sample/generalized_swendsen_wang.hpp"
-#include "drover/sample/primal_dual_chain.hpp"
-#include "drover/sample/primal_dual_lanes.hpp"
-#include "drover/sample/swendsen_wang.hpp"
-#include "drover/sample/tree_primal_dual.hpp"
+#include "drover/sample/dual/generalized_swendsen_wang.hpp"
+#include "drover/sample/dual/primal_dual_chain.hpp"
+#include "drover/sample/dual/primal_dual_lanes.hpp"
+#include "drover/sample/dual/swendsen_wang.hpp"
+#include "drover/sample/dual/tree_primal_dual.hpp"
 
 namespace drover {
 namespace {

@@ -1,4 +1,4 @@
-#include "drover/sample/tree_primal_dual.hpp"
+#include "drover/sample/dual/tree_primal_dual.hpp"
 
 #include "drover/compile/connectivity.hpp"
 #include "tests/sample/table_support.hpp"

@@ -1,0 +1,51 @@
+// Grey images: PNG (by libpng) and the portable formats PBM and PGM, plain and raw.
+//
+// Levels are numbers from 0 (black) to 1 (white). Colours become grey by their luma (Rec. 709); transparent
+// pixels are laid over white. What a file says of its size is checked against its length before anything is
+// allocated. Every failure to understand is bad_data with the file and, in text, line and column.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace drover {
+
+struct GreyImage {
+  std::size_t width = 0, height = 0;
+  std::uint32_t max_value = 255;  ///< levels are multiples of 1 / max_value in the file: 1, 255, 65535 ...
+  std::vector<double> levels;     ///< row by row, 0 .. 1
+
+  std::size_t size() const { return levels.size(); }
+};
+
+enum class ImageFormat { png, pbm, pgm, pbm_plain, pgm_plain };
+
+inline constexpr std::size_t most_pixels = std::size_t{1} << 27;
+
+/// The format is recognised by the content.
+GreyImage read_image(const std::string& path);
+/// `name` stands for the file in messages.
+GreyImage parse_image(std::span<const std::uint8_t> bytes, const std::string& name);
+
+/// By the extension: .png, .pbm, .pgm; raises usage for any other.
+ImageFormat image_format(const std::string& path);
+/// Levels are rounded to max_value steps (PBM: black below one half); PNG has 1, 8 or 16 bits.
+std::string encode_image(const GreyImage& image, ImageFormat format);
+/// Whole or not at all.
+void write_image(const GreyImage& image, const std::string& path);
+
+namespace io {
+/// The parts of the above that speak to libpng (drover/image/png.cpp).
+GreyImage parse_png(std::span<const std::uint8_t> bytes, const std::string& name);
+std::string encode_png(const GreyImage& image);
+/// Raises bad_data for an empty or absurd size, or one that `bytes` bytes cannot hold when a byte holds at
+/// most `pixels_per_byte` pixels.
+void check_image_size(const std::string& name, std::uint64_t width, std::uint64_t height, std::size_t bytes,
+                      double pixels_per_byte);
+}  // namespace io
+
+}  // namespace drover

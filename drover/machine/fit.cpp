@@ -1,0 +1,139 @@
+#include "drover/machine/fit.hpp"
+
+#include <algorithm>
+#include <cassert>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include "drover/core/random.hpp"
+#include "drover/diagnose/mmd.hpp"
+
+namespace drover {
+
+namespace {
+
+constexpr std::size_t most_points = 2000;  ///< of the objective's trace
+
+/// The rows of the data in a new order for every pass.
+class Minibatches {
+ public:
+  Minibatches(std::size_t rows, std::uint32_t batch, std::uint64_t seed)
+      : order_(rows), batch_(batch == 0 ? rows : std::min<std::size_t>(batch, rows)), seed_(seed) {
+    std::iota(order_.begin(), order_.end(), 0U);
+  }
+
+  std::span<const std::uint32_t> next() {
+    if (batch_ == order_.size()) return order_;
+    if (at_ + batch_ > order_.size() || pass_ == 0) shuffle();
+    const std::span<const std::uint32_t> rows(order_.data() + at_, batch_);
+    at_ += batch_;
+    return rows;
+  }
+
+ private:
+  void shuffle() {
+    RandomSequence random(seed_, Stream::order, ++pass_);
+    for (std::size_t i = order_.size(); i > 1; --i)
+      std::swap(order_[i - 1], order_[random.below(static_cast<std::uint32_t>(i))]);
+    at_ = 0;
+  }
+  std::vector<std::uint32_t> order_;
+  std::size_t batch_, at_ = 0;
+  std::uint64_t seed_;
+  std::uint32_t pass_ = 0;
+};
+
+/// Notes points and drops every second one when there are too many.
+class ThinnedTrace {
+ public:
+  void add(std::uint64_t iteration, double value, FitSummary& summary) {
+    if (iteration % step_ != 0) return;
+    summary.iteration.push_back(static_cast<double>(iteration));
+    summary.objective.push_back(value);
+    if (summary.iteration.size() < most_points) return;
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i < summary.iteration.size(); i += 2, ++kept) {
+      summary.iteration[kept] = summary.iteration[i];
+      summary.objective[kept] = summary.objective[i];
+    }
+    summary.iteration.resize(kept);
+    summary.objective.resize(kept);
+    step_ *= 2;
+  }
+
+ private:
+  std::uint64_t step_ = 1;
+};
+
+}  // namespace
+
+void initialise(BinaryMachine& machine, const TrainingData& data, double weight_deviation,
+                std::uint64_t seed) {
+  RandomSequence random(seed, Stream::learn);
+  for (float& w : machine.weights) w = static_cast<float>(weight_deviation * random.normal());
+  std::fill(machine.biases.begin(), machine.biases.end(), 0.0F);
+  std::vector<double> ones(data.variables, 0.0);
+  for (std::size_t k = 0; k < data.values.size(); ++k) ones[k % data.variables] += data.values[k];
+  for (std::size_t i = 0; i < machine.visible; ++i) {
+    // One more of each: a variable that is always 0 gets a finite bias.
+    const double p = (ones[i] + 1) / (static_cast<double>(data.rows()) + 2);
+    machine.biases[i] = static_cast<float>(std::log(p / (1 - p)));
+  }
+}
+
+double log_mmd_of(const BinaryMachine& machine, const BitBatch& samples, std::span<const Value> rows) {
+  const std::vector<std::uint32_t> binary(machine.visible, 2);
+  std::vector<Value> visible(samples.rows * machine.visible);
+  for (std::size_t r = 0; r < samples.rows; ++r)
+    for (std::size_t v = 0; v < machine.visible; ++v) visible[r * machine.visible + v] = samples.get(r, v);
+  const double mmd = squared_mmd(pack_samples(visible, binary), pack_samples(rows, binary));
+  return mmd > 0 ? std::log(mmd) : -std::numeric_limits<double>::infinity();
+}
+
+FitSummary fit(BinaryMachine& machine, const TrainingData& data, GradientSource& source,
+               const FitOptions& options, const FitStop& stop, std::span<const Value> held_out,
+               const FitSamples& samples) {
+  assert(data.variables == machine.visible && data.rows() > 0);
+  FitSummary summary;
+  summary.ended = "all iterations done";
+  Minibatches minibatches(data.rows(), options.batch, options.seed);
+  UpdateRule weight_rule(options.update, machine.edges()), bias_rule(options.update, machine.variables());
+  ThinnedTrace trace;
+  Statistics gradient;
+  BinaryMachine best;
+  double best_score = std::numeric_limits<double>::infinity();
+  std::uint32_t since_best = 0;
+  for (std::uint64_t t = 0; t < options.iterations; ++t) {
+    const double objective = source.gradient(machine, minibatches.next(), t, gradient);
+    trace.add(t, objective, summary);
+    weight_rule.step(machine.weights, gradient.weights, true);
+    bias_rule.step(machine.biases, gradient.biases, false);
+    ++summary.iterations;
+    if (!std::isfinite(objective)) {
+      summary.ended = "the objective is no longer finite: lower the rate";
+      break;
+    }
+    if (options.check_every > 0 && !held_out.empty() && (t + 1) % options.check_every == 0) {
+      const double score = log_mmd_of(machine, samples(machine, t), held_out);
+      summary.check_iteration.push_back(static_cast<double>(t + 1));
+      summary.log_mmd.push_back(score);
+      if (score < best_score) {
+        best_score = score;
+        best = machine;
+        since_best = 0;
+      } else if (options.patience > 0 && ++since_best >= options.patience) {
+        summary.ended = "held-out samples no longer came closer; the best parameters are kept";
+        break;
+      }
+    }
+    if (stop(t + 1, objective)) {
+      summary.ended = "stopped early";
+      break;
+    }
+  }
+  if (options.patience > 0 && !best.biases.empty()) machine = std::move(best);
+  return summary;
+}
+
+}  // namespace drover

@@ -1,0 +1,203 @@
+#include "drover/machine/machine_sampler.hpp"
+
+#include <tbb/parallel_for.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "drover/compile/spin_graph.hpp"
+#include "drover/core/random.hpp"
+#include "drover/sample/gibbs/dense_gibbs_with_gradients.hpp"
+#include "drover/sample/gibbs/gibbs_spin_lanes.hpp"
+#include "drover/sample/gibbs/gibbs_with_gradients.hpp"
+#include "drover/sample/pmp/perturb_and_max_product.hpp"
+
+namespace drover {
+
+namespace {
+
+/// A new seed for each iteration, so that chains that are reset do not start alike.
+std::uint64_t seed_of(std::uint64_t seed, std::uint64_t iteration) {
+  const Random::Block words = Random(seed, Stream::learn).block(0, iteration, 1);
+  return (std::uint64_t{words[0]} << 32) | words[1];
+}
+
+class GibbsMachineSampler : public MachineSampler {
+ public:
+  explicit GibbsMachineSampler(const MachineSamplerOptions& options) : options_(options) {}
+
+  void draw(const BinaryMachine& machine, std::uint64_t iteration, BitBatch& batch) override {
+    const SpinGraph graph = spin_graph(machine);
+    const GibbsSpinLanes kernel(graph);
+    const std::size_t groups = (options_.chains + 63) / 64;
+    const bool fresh = states_.empty() || !options_.persistent;
+    states_.resize(groups);
+    batch = BitBatch(machine.variables(), options_.chains);
+    tbb::parallel_for(std::size_t{0}, groups, [&](std::size_t g) {
+      if (fresh)
+        states_[g] = kernel.start(options_.persistent ? options_.seed : seed_of(options_.seed, iteration),
+                                  static_cast<std::uint32_t>(64 * g));
+      for (std::uint32_t sweep = 0; sweep < options_.sweeps; ++sweep)
+        kernel.sweep(states_[g], iteration * options_.sweeps + sweep);
+      const std::uint64_t mask = g + 1 == groups ? batch.last_mask() : ~std::uint64_t{0};
+      for (std::size_t v = 0; v < batch.variables; ++v)
+        batch.words[v * batch.stride + g] = states_[g].words[v] & mask;
+    });
+  }
+
+ private:
+  MachineSamplerOptions options_;
+  std::vector<GibbsSpinLanes::State> states_;
+};
+
+class GwgMachineSampler : public MachineSampler {
+ public:
+  explicit GwgMachineSampler(const MachineSamplerOptions& options) : options_(options) {}
+
+  void draw(const BinaryMachine& machine, std::uint64_t iteration, BitBatch& batch) override {
+    const SpinGraph graph = spin_graph(machine);
+    const double pairs = static_cast<double>(graph.size()) * static_cast<double>(graph.size());
+    if (static_cast<double>(graph.weight.size()) >= dense_share * pairs)
+      draw_with(DenseGibbsWithGradients(graph), dense_states_, iteration, batch,
+                [](const auto& state, std::size_t v) { return state.signs[v] < 0; });
+    else
+      draw_with(GibbsWithGradients(graph), states_, iteration, batch,
+                [](const auto& state, std::size_t v) { return state.values[v] != 0; });
+  }
+
+ private:
+  static constexpr double dense_share = 0.25;  ///< of all pairs: from here on whole rows beat lists
+
+  template <class Kernel, class State, class ValueOf>
+  void draw_with(const Kernel& kernel, std::vector<State>& states, std::uint64_t iteration, BitBatch& batch,
+                 const ValueOf& value_of) {
+    const bool fresh = states.empty() || !options_.persistent;
+    states.resize(options_.chains);
+    batch = BitBatch(kernel.size(), options_.chains);
+    // A word of the batch belongs to 64 chains: one task each.
+    tbb::parallel_for(std::size_t{0}, batch.stride, [&](std::size_t g) {
+      for (std::size_t c = 64 * g; c < std::min<std::size_t>(64 * g + 64, options_.chains); ++c) {
+        if (fresh)
+          states[c] = kernel.start(options_.persistent ? options_.seed : seed_of(options_.seed, iteration),
+                                   static_cast<std::uint32_t>(c));
+        for (std::uint32_t sweep = 0; sweep < options_.sweeps; ++sweep)
+          kernel.sweep(states[c], iteration * options_.sweeps + sweep);
+        for (std::size_t v = 0; v < batch.variables; ++v) batch.set(c, v, value_of(states[c], v));
+      }
+    });
+  }
+
+  MachineSamplerOptions options_;
+  std::vector<GibbsWithGradients::State> states_;
+  std::vector<DenseGibbsWithGradients::State> dense_states_;
+};
+
+class PmpMachineSampler : public MachineSampler {
+ public:
+  explicit PmpMachineSampler(const MachineSamplerOptions& options) : options_(options) {}
+
+  void draw(const BinaryMachine& machine, std::uint64_t iteration, BitBatch& batch) override {
+    const std::size_t n = machine.variables(), chains = options_.chains;
+    const auto solver = batch_max_product(spin_graph(machine));
+    extra_.resize(chains * n);
+    states_.resize(chains * n);
+    const bool fresh = noise_.empty() || !options_.persistent;
+    if (options_.persistent) noise_.resize(2 * chains * n);
+    const Random random(options_.seed, Stream::perturb);
+    tbb::parallel_for(std::size_t{0}, chains, [&](std::size_t c) {
+      for (std::size_t i = 0; i < n; ++i) {
+        const auto chain = static_cast<std::uint32_t>(c), site = static_cast<std::uint32_t>(i);
+        if (options_.persistent) {
+          extra_[c * n + i] =
+              next_noise(random, iteration, chain, site, fresh, noise_.data() + 2 * (c * n + i));
+        } else {
+          extra_[c * n + i] = logistic_noise(random.block(chain, iteration, site));
+        }
+      }
+    });
+    BatchOptions batch_options;
+    batch_options.iterations = options_.sweeps;
+    batch_options.damping = static_cast<float>(options_.damping);
+    solver->solve(extra_, chains, batch_options, states_, options_.persistent ? &messages_ : nullptr);
+    batch = BitBatch(n, chains);
+    for (std::size_t c = 0; c < chains; ++c)
+      for (std::size_t i = 0; i < n; ++i)
+        batch.words[i * batch.stride + c / 64] |= std::uint64_t{states_[c * n + i]} << (c % 64);
+  }
+
+ private:
+  /// Moves the two normal numbers of a variable on and returns the difference of their Gumbel numbers.
+  float next_noise(const Random& random, std::uint64_t iteration, std::uint32_t chain, std::uint32_t site,
+                   bool fresh, float* z) const {
+    const auto words = random.block(chain, iteration, site);
+    const double radius = std::sqrt(-2 * std::log1p(-Random::to_unit(words[0], words[1])));
+    const double angle = 2 * 3.14159265358979323846 * Random::to_unit(words[2], words[3]);
+    const double rho = options_.correlation;
+    const double step[2] = {radius * std::cos(angle), radius * std::sin(angle)};
+    double gumbel[2];
+    for (int k = 0; k < 2; ++k) {
+      z[k] = static_cast<float>(fresh ? step[k] : std::sqrt(rho) * z[k] + std::sqrt(1 - rho) * step[k]);
+      gumbel[k] = centred_gumbel(0.5 * std::erfc(-z[k] / std::sqrt(2.0)));
+    }
+    return static_cast<float>(gumbel[0] - gumbel[1]);
+  }
+
+  MachineSamplerOptions options_;
+  std::vector<float> noise_;  ///< normal numbers, two per chain and variable
+  std::vector<float> extra_;
+  std::vector<std::uint8_t> states_;
+  BatchMessages messages_;
+};
+
+}  // namespace
+
+std::unique_ptr<MachineSampler> pmp_machine_sampler(const MachineSamplerOptions& options) {
+  return std::make_unique<PmpMachineSampler>(options);
+}
+
+std::unique_ptr<MachineSampler> gibbs_machine_sampler(const MachineSamplerOptions& options) {
+  return std::make_unique<GibbsMachineSampler>(options);
+}
+
+std::unique_ptr<MachineSampler> gwg_machine_sampler(const MachineSamplerOptions& options) {
+  return std::make_unique<GwgMachineSampler>(options);
+}
+
+void draw_clamped(const BinaryMachine& machine, const BitBatch& data, std::uint32_t sweeps,
+                  std::uint64_t seed, std::uint64_t iteration, BitBatch& batch) {
+  const SpinGraph graph = spin_graph(machine);
+  const std::size_t n = machine.variables();
+  batch = BitBatch(n, data.rows);
+  std::copy(data.words.begin(), data.words.end(), batch.words.begin());
+  const Random random(seed, Stream::hidden_units);
+  tbb::parallel_for(std::size_t{0}, batch.stride, [&](std::size_t g) {
+    const auto first = static_cast<std::uint32_t>(64 * g);
+    const std::size_t rows = std::min<std::size_t>(64, data.rows - first);
+    const std::uint64_t all = rows == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << rows) - 1;
+    const auto word = [&](std::size_t v) -> std::uint64_t& { return batch.words[v * batch.stride + g]; };
+    for (std::size_t j = machine.visible; j < n; ++j) {
+      const auto words = random.block(first, iteration * (sweeps + 1), static_cast<std::uint32_t>(j));
+      word(j) = ((std::uint64_t{words[0]} << 32) | words[1]) & all;
+    }
+    std::array<float, 64> field;
+    for (std::uint32_t sweep = 1; sweep <= sweeps; ++sweep)
+      for (std::size_t j = machine.visible; j < n; ++j) {
+        field.fill(graph.bias[j]);
+        const auto neighbours = graph.neighbours(j);
+        const auto weights = graph.weights(j);
+        for (std::size_t k = 0; k < neighbours.size(); ++k)
+          for (std::uint64_t on = word(neighbours[k]); on != 0; on &= on - 1)
+            field[static_cast<std::size_t>(std::countr_zero(on))] += weights[k];
+        std::uint64_t drawn = 0;
+        for (std::size_t r = 0; r < rows; ++r) {
+          const double u = random.uniform(first + static_cast<std::uint32_t>(r),
+                                          iteration * (sweeps + 1) + sweep, static_cast<std::uint32_t>(j));
+          drawn |= static_cast<std::uint64_t>(u * (1 + std::exp(-static_cast<double>(field[r]))) < 1) << r;
+        }
+        word(j) = drawn;
+      }
+  });
+}
+
+}  // namespace drover

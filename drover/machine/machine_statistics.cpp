@@ -1,0 +1,21 @@
+#include "drover/machine/machine_statistics.hpp"
+
+#include <tbb/blocked_range.h>
+#include <tbb/parallel_for.h>
+
+namespace drover {
+
+void measure(const BinaryMachine& machine, const BitBatch& batch, Statistics& statistics) {
+  statistics.biases.resize(machine.variables());
+  statistics.weights.resize(machine.edges());
+  const float share = 1.0F / static_cast<float>(batch.rows);
+  for (std::size_t i = 0; i < machine.variables(); ++i)
+    statistics.biases[i] = share * static_cast<float>(count_ones(batch.column(i)));
+  tbb::parallel_for(tbb::blocked_range<std::size_t>(0, machine.edges(), 16384), [&](const auto& range) {
+    for (std::size_t e = range.begin(); e != range.end(); ++e)
+      statistics.weights[e] = share * static_cast<float>(count_both(batch.column(machine.first[e]),
+                                                                    batch.column(machine.second[e])));
+  });
+}
+
+}  // namespace drover

@@ -1,0 +1,352 @@
+#include "drover/sample/dual/tree_primal_dual.hpp"
+
+#include <algorithm>
+#include <cassert>
+#include <cmath>
+
+#include "drover/compile/table_graph.hpp"
+#include "drover/sample/gibbs/gibbs_table_schedule.hpp"
+#include "drover/sample/lane_random.hpp"
+
+namespace drover {
+
+namespace {
+
+constexpr std::uint32_t L = TreePrimalDual::lane_count;
+constexpr double high = 1e150, low = 1e-150;
+
+// The random numbers of a sweep: four sites of 16 lanes share a block of 64 words.
+class SiteUniforms {
+ public:
+  SiteUniforms(std::uint64_t seed, std::uint32_t batch, std::uint64_t sweep)
+      : random_(seed, Stream::sweep), batch_(batch), sweep_(sweep) {}
+  void seek(std::size_t site) {
+    if (site / 4 != block_) {
+      block_ = site / 4;
+      words_ = random_.words(batch_, sweep_, static_cast<std::uint32_t>(block_));
+    }
+    first_ = site % 4 * L;
+  }
+  double operator[](std::uint32_t lane) const { return (words_[first_ + lane] + 0.5) * 0x1p-32; }
+
+ private:
+  LaneRandom random_;
+  std::uint32_t batch_;
+  std::uint64_t sweep_;
+  std::size_t block_ = ~std::size_t{0};
+  std::size_t first_ = 0;
+  LaneRandom::Words words_{};
+};
+
+// One sweep of 16 chains.
+class Sweep {
+ public:
+  Sweep(const Graph& graph, const DualPlan& plan, const DualForest& forest, TreePrimalDual::State& state,
+        std::uint64_t sweep)
+      : graph_(graph),
+        plan_(plan),
+        forest_(forest),
+        state_(state),
+        uniforms_(state.seed, state.first_chain / L, sweep) {}
+
+  void draw_duals() {
+    const std::size_t variables = graph_.size();
+    for (std::size_t e = 0; e < plan_.unary.size(); ++e)
+      std::fill_n(state_.beliefs.begin() + static_cast<std::ptrdiff_t>(e * L), L, plan_.unary[e]);
+    for (std::size_t l = 0; l < plan_.links.size(); ++l) {
+      const DualLink& link = plan_.links[l];
+      if (forest_.has_link[l]) continue;
+      if (link.is_bond && link.factor > 1)
+        draw_bond(link, variables + l);
+      else
+        for (std::uint32_t m = link.mixture_begin; m < link.mixture_end; ++m) draw_mixture(m);
+    }
+    for (std::size_t m = plan_.first_free_mixture; m < plan_.mixtures.size(); ++m) draw_mixture(m);
+  }
+
+  // Sum-product: every variable passes to its parent what its side of the forest says.
+  void pass_up() {
+    for (std::size_t place = forest_.order.size(); place-- > 0;) {
+      const VariableId v = forest_.order[place];
+      normalise(belief(v), graph_.cardinalities[v]);
+      if (forest_.parent_link[v] == DualForest::no_link) continue;
+      const VariableId parent = forest_.parent[v];
+      message(v, scratch_);
+      double* above = belief(parent);
+      for (std::size_t k = 0; k < std::size_t{graph_.cardinalities[parent]} * L; ++k) above[k] *= scratch_[k];
+      for (std::uint32_t lane = 0; lane < L; ++lane) rescale(parent, lane);
+    }
+  }
+
+  void draw_down() {
+    for (VariableId v : forest_.order) {
+      const std::uint32_t states = graph_.cardinalities[v];
+      const double* own = belief(v);
+      uniforms_.seek(v);
+      for (std::uint32_t lane = 0; lane < L; ++lane) {
+        double total = 0;
+        weights_.resize(states);
+        for (std::uint32_t k = 0; k < states; ++k)
+          total += weights_[k] = own[k * L + lane] * link_factor(v, static_cast<Value>(k), lane);
+        state_.values[std::size_t{v} * L + lane] = static_cast<Value>(draw(total, uniforms_[lane]));
+      }
+    }
+  }
+
+  // margin_v(x) = belief_v(x) sum_y T(x, y) margin_parent(y) / message_v(y)
+  void add_margins(std::span<const std::size_t> offsets, float* sums) {
+    state_.margins.resize(state_.beliefs.size());
+    for (VariableId v : forest_.order) {
+      const std::uint32_t states = graph_.cardinalities[v];
+      double* margin = state_.margins.data() + graph_.unary_offsets[v] * L;
+      std::copy_n(belief(v), std::size_t{states} * L, margin);
+      if (forest_.parent_link[v] != DualForest::no_link) {
+        const VariableId parent = forest_.parent[v];
+        const std::uint32_t parent_states = graph_.cardinalities[parent];
+        message(v, scratch_);
+        const double* above = state_.margins.data() + graph_.unary_offsets[parent] * L;
+        for (std::size_t y = 0; y < std::size_t{parent_states} * L; ++y)
+          scratch_[y] = scratch_[y] > 0 ? above[y] / scratch_[y] : 0;
+        for (std::uint32_t lane = 0; lane < L; ++lane)
+          for (std::uint32_t k = 0; k < states; ++k) {
+            double sum = 0;
+            for (std::uint32_t y = 0; y < parent_states; ++y)
+              sum += pair_value(v, static_cast<Value>(k), static_cast<Value>(y)) * scratch_[y * L + lane];
+            margin[k * L + lane] *= sum;
+          }
+      }
+      for (std::uint32_t lane = 0; lane < L; ++lane) {
+        double total = 0;
+        for (std::uint32_t k = 0; k < states; ++k) total += margin[k * L + lane];
+        float* entry = sums + offsets[v] * L + lane;
+        for (std::uint32_t k = states == 2 ? 1 : 0; k < states; ++k, entry += L)
+          *entry += static_cast<float>(margin[k * L + lane] / total);
+        for (std::uint32_t k = 0; k < states; ++k) margin[k * L + lane] /= total;
+      }
+    }
+  }
+
+ private:
+  double* belief(VariableId v) { return state_.beliefs.data() + graph_.unary_offsets[v] * L; }
+  Value value(VariableId v, std::uint32_t lane) const { return state_.values[std::size_t{v} * L + lane]; }
+
+  // Draws an index from weights_, which sum to `total`.
+  std::size_t draw(double total, double u) const {
+    u *= total;
+    std::size_t drawn = 0;
+    while (drawn + 1 < weights_.size() && (u -= weights_[drawn]) >= 0) ++drawn;
+    while (weights_[drawn] == 0) --drawn;
+    return drawn;
+  }
+
+  void rescale(VariableId v, std::uint32_t lane) {
+    double* own = belief(v) + lane;
+    const std::uint32_t states = graph_.cardinalities[v];
+    double largest = 0;
+    for (std::uint32_t k = 0; k < states; ++k) largest = std::max(largest, own[k * L]);
+    if (largest < high && largest > low) return;
+    for (std::uint32_t k = 0; k < states; ++k) own[k * L] /= largest;
+  }
+
+  static void normalise(double* own, std::uint32_t states) {
+    double largest[L] = {};
+    for (std::uint32_t k = 0; k < states; ++k)
+      for (std::uint32_t lane = 0; lane < L; ++lane)
+        largest[lane] = std::max(largest[lane], own[k * L + lane]);
+    for (std::uint32_t k = 0; k < states; ++k)
+      for (std::uint32_t lane = 0; lane < L; ++lane) own[k * L + lane] /= largest[lane];
+  }
+
+  void draw_bond(const DualLink& link, std::size_t site) {
+    uniforms_.seek(site);
+    const std::uint32_t states = graph_.cardinalities[link.first];
+    const double gain = std::exp(link.law.gain);
+    double* first = belief(link.first);
+    double* second = belief(link.second);
+    for (std::uint32_t lane = 0; lane < L; ++lane) {
+      const auto y = static_cast<Value>(value(link.second, lane) ^ link.flip);
+      const Value dual = draw_bond_dual(link.law, value(link.first, lane), y, states, uniforms_[lane]);
+      double& one = first[dual * L + lane];
+      double& other = second[(dual ^ link.flip) * L + lane];
+      one *= gain;
+      other *= gain;
+      if (one > high) rescale(link.first, lane);
+      if (other > high) rescale(link.second, lane);
+    }
+  }
+
+  void draw_mixture(std::size_t m) {
+    const PlacedMixture& mixture = plan_.mixtures[m];
+    const std::size_t order = mixture.scope_end - mixture.scope_begin;
+    const VariableId* scope = plan_.scopes.data() + mixture.scope_begin;
+    const std::size_t* offsets = plan_.value_offsets.data() + mixture.scope_begin;
+    const bool has_residual = mixture.residual != PlacedMixture::none;
+    uniforms_.seek(graph_.size() + plan_.links.size() + m);
+    for (std::uint32_t lane = 0; lane < L; ++lane) {
+      weights_.assign(mixture.components, 1.0);
+      std::size_t index = 0;
+      for (std::size_t j = 0; j < order; ++j) {
+        const Value x = value(scope[j], lane);
+        const double* row = plan_.values.data() + offsets[j] + std::size_t{x} * mixture.components;
+        for (std::uint32_t r = 0; r < mixture.components; ++r) weights_[r] *= row[r];
+        index = index * graph_.cardinalities[scope[j]] + x;
+      }
+      if (has_residual) weights_.push_back(plan_.residuals[mixture.residual + index]);
+      double total = 0;
+      for (double weight : weights_) total += weight;
+      const std::size_t drawn = draw(total, uniforms_[lane]);
+      for (std::size_t j = 0; j < order; ++j) {
+        const std::uint32_t states = graph_.cardinalities[scope[j]];
+        double* own = belief(scope[j]) + lane;
+        for (std::uint32_t k = 0; k < states; ++k)
+          own[k * L] *= drawn < mixture.components
+                            ? plan_.values[offsets[j] + std::size_t{k} * mixture.components + drawn]
+                            : (k == value(scope[j], lane) ? 1.0 : 0.0);
+        rescale(scope[j], lane);
+      }
+    }
+  }
+
+  // The factor between v and its parent.
+  double pair_value(VariableId v, Value x, Value y) const {
+    const DualLink& link = plan_.links[forest_.parent_link[v]];
+    if (link.is_bond) return x == (y ^ link.flip) ? link.factor : 1.0;
+    return link.first == v ? plan_.tables[link.table + std::size_t{x} * graph_.cardinalities[link.second] + y]
+                           : plan_.tables[link.table + std::size_t{y} * graph_.cardinalities[v] + x];
+  }
+
+  double link_factor(VariableId v, Value x, std::uint32_t lane) const {
+    if (forest_.parent_link[v] == DualForest::no_link) return 1;
+    return pair_value(v, x, value(forest_.parent[v], lane));
+  }
+
+  // m(y) = sum_x T(x, y) belief_v(x), up to a constant.
+  void message(VariableId v, std::vector<double>& out) {
+    const DualLink& link = plan_.links[forest_.parent_link[v]];
+    const std::uint32_t states = graph_.cardinalities[v];
+    const std::uint32_t parent_states = graph_.cardinalities[forest_.parent[v]];
+    const double* own = belief(v);
+    out.assign(std::size_t{parent_states} * L, 0.0);
+    if (link.is_bond) {
+      double total[L] = {};
+      for (std::uint32_t k = 0; k < states; ++k)
+        for (std::uint32_t lane = 0; lane < L; ++lane) total[lane] += own[k * L + lane];
+      const double scale = 1 / std::max(1.0, link.factor), gain = (link.factor - 1) * scale;
+      for (std::uint32_t y = 0; y < parent_states; ++y)
+        for (std::uint32_t lane = 0; lane < L; ++lane)
+          out[y * L + lane] = scale * total[lane] + gain * own[(y ^ link.flip) * L + lane];
+      return;
+    }
+    for (std::uint32_t x = 0; x < states; ++x)
+      for (std::uint32_t y = 0; y < parent_states; ++y) {
+        const double factor = pair_value(v, static_cast<Value>(x), static_cast<Value>(y));
+        for (std::uint32_t lane = 0; lane < L; ++lane) out[y * L + lane] += factor * own[x * L + lane];
+      }
+  }
+
+  const Graph& graph_;
+  const DualPlan& plan_;
+  const DualForest& forest_;
+  TreePrimalDual::State& state_;
+  SiteUniforms uniforms_;
+  std::vector<double> weights_;
+  std::vector<double> scratch_;
+};
+
+// Kruskal with log weight + Gumbel noise: the strongest links are likely but not certain.
+DualForest random_forest(const DualPlan& plan, std::size_t variables, std::uint64_t seed,
+                         std::uint64_t sweep) {
+  const LaneRandom random(seed, Stream::order);
+  LaneRandom::Words words{};
+  std::vector<double> weights(plan.links.size());
+  for (std::size_t l = 0; l < weights.size(); ++l) {
+    if (l % LaneRandom::width == 0)
+      words = random.words(0, sweep, static_cast<std::uint32_t>(l / LaneRandom::width));
+    const double u = (words[l % LaneRandom::width] + 0.5) * 0x1p-32;
+    weights[l] = std::log(plan.links[l].weight + 1e-6) - std::log(-std::log(u));
+  }
+  return heaviest_forest(plan, weights, variables);
+}
+
+}  // namespace
+
+TreePrimalDual::TreePrimalDual(const Graph& graph, ForestChoice choice,
+                               std::vector<std::vector<Value>> starts)
+    : graph_(&graph),
+      choice_(choice),
+      starts_(std::move(starts)),
+      plan_(std::make_shared<const DualPlan>(make_dual_plan(graph))),
+      conditional_offsets_(conditional_offsets(graph)) {
+  check_starts(graph, starts_);
+  std::vector<double> weights;
+  if (choice != ForestChoice::none)
+    for (const DualLink& link : plan_->links) weights.push_back(link.weight);
+  forest_ = heaviest_forest(*plan_, weights, size());
+}
+
+std::size_t TreePrimalDual::forest_links() const {
+  return static_cast<std::size_t>(std::count(forest_.has_link.begin(), forest_.has_link.end(), 1));
+}
+
+TreePrimalDual::State TreePrimalDual::start(std::uint64_t seed, std::uint32_t first_chain) const {
+  assert(first_chain % lanes() == 0);
+  State state;
+  state.seed = seed;
+  state.first_chain = first_chain;
+  state.values.resize(size() * L);
+  std::vector<Value> x(size());
+  for (std::uint32_t lane = 0; lane < L; ++lane) {
+    draw_start(*graph_, starts_, seed, first_chain + lane, x);
+    write(state, lane, x);
+  }
+  return state;
+}
+
+void TreePrimalDual::run(State& state, std::uint64_t sweep, float* sums) const {
+  if (!state.plan)
+    state.plan = state.inverse_temperature == 1
+                     ? plan_
+                     : std::make_shared<const DualPlan>(make_dual_plan(*graph_, state.inverse_temperature));
+  // Another temperature may leave out links, so that the fixed forest is made anew.
+  DualForest own;
+  const bool fixed = choice_ != ForestChoice::redrawn && state.plan == plan_;
+  if (choice_ == ForestChoice::redrawn) {
+    own = random_forest(*state.plan, size(), state.seed, sweep);
+  } else if (!fixed) {
+    std::vector<double> weights;
+    if (choice_ == ForestChoice::heaviest)
+      for (const DualLink& link : state.plan->links) weights.push_back(link.weight);
+    own = heaviest_forest(*state.plan, weights, size());
+  }
+  state.beliefs.resize(graph_->unary.size() * L);
+  Sweep one(*graph_, *state.plan, fixed ? forest_ : own, state, sweep);
+  one.draw_duals();
+  one.pass_up();
+  if (sums) one.add_margins(conditional_offsets_, sums);
+  one.draw_down();
+}
+
+void TreePrimalDual::read(const State& state, std::uint32_t lane, std::span<Value> values) const {
+  for (std::size_t v = 0; v < size(); ++v) values[v] = state.values[v * L + lane];
+}
+
+void TreePrimalDual::write(State& state, std::uint32_t lane, std::span<const Value> values) const {
+  for (std::size_t v = 0; v < size(); ++v) state.values[v * L + lane] = values[v];
+}
+
+void TreePrimalDual::log_scores(const State& state, std::span<double> scores) const {
+  std::vector<Value> x(size());
+  for (std::uint32_t lane = 0; lane < L; ++lane) {
+    read(state, lane, x);
+    scores[lane] = log_score(*graph_, x);
+  }
+}
+
+void TreePrimalDual::set_inverse_temperatures(State& state,
+                                              std::span<const float> inverse_temperatures) const {
+  assert(std::ranges::all_of(inverse_temperatures, [&](float b) { return b == inverse_temperatures[0]; }));
+  state.inverse_temperature = inverse_temperatures[0];
+  state.plan.reset();
+}
+
+}  // namespace drover

@@ -1,0 +1,47 @@
+// Gibbs sampling of one chain on a grid with one coupling and one field, 512 sites at a time by bit logic.
+//
+// The conditional depends on nothing but the number n of neighbours that are 1 (0 .. 4) and of neighbours at
+// all (4, fewer on open borders):  p_n = 1 / (1 + exp(-beta (2 h + 2 J (2 n - neighbours)))).  So (multi-spin
+// coding, Jacobs and Rebbi 1981) n is added up by bit adders over whole words, and the comparison of a random
+// number with the threshold p_n is made bit by bit from the top, for 512 sites at once, until every site has
+// met a bit where the two differ: a dozen bits on average instead of 32. Thresholds have 64 bits, so
+// probabilities are exact to 2^-64 (their value to the rounding of double). Only integer logic is used: the
+// same bits on every instruction set.
+//
+// Use it for one long chain on a big grid that equal_lattice() accepts: open borders of any size, periodic
+// sides even, both sides at least 3. Rows are padded to multiples of 1024 sites, so narrow lattices waste
+// most of the work: below a width of about 200 use GibbsSpinLanes or GibbsSpinLattice. Threads share bands of
+// rows; the bits do not depend on them.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "drover/compile/lattice.hpp"
+#include "drover/sample/gibbs/gibbs_spin_checkerboard.hpp"
+
+namespace drover {
+
+class GibbsSpinEqualLattice : public CheckerboardKernel<GibbsSpinEqualLattice> {
+ public:
+  /// Requires the periodic sides to be even.
+  explicit GibbsSpinEqualLattice(const EqualLattice& lattice);
+
+  void log_scores(const State& state, std::span<double> scores) const;
+
+ private:
+  friend class CheckerboardKernel<GibbsSpinEqualLattice>;
+  /// p(x = 1) with `neighbours` neighbours of which n are 1.
+  long double probability(int neighbours, int n, float inverse_temperature) const;
+  std::size_t above(std::size_t y) const;  ///< the neighbouring rows; row `height` is the zero row
+  std::size_t below(std::size_t y) const;
+  int neighbours_inside(std::size_t y) const;  ///< of a site in row y that is not at the left or right border
+  void add_conditionals(const State& state, std::size_t colour, std::size_t y, float* sums) const;
+  void run(State& state, std::uint64_t sweep, float* sums) const;
+
+  EqualLattice lattice_;
+  std::vector<std::uint64_t> border_[2];  ///< open borders: which bits of a row lack a neighbour, by shift
+};
+
+}  // namespace drover

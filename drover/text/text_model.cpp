@@ -1,0 +1,74 @@
+#include "drover/text/text_model.hpp"
+
+#include <tbb/blocked_range.h>
+#include <tbb/parallel_for.h>
+
+#include <algorithm>
+#include <cassert>
+#include <cmath>
+#include <numeric>
+
+#include "drover/core/log_math.hpp"
+
+namespace drover {
+
+TextModel make_text_model(std::vector<std::string> classes, std::vector<std::string> words,
+                          const TextPosterior& posterior) {
+  assert(classes.size() == posterior.classes &&
+         words.size() * classes.size() == posterior.word_counts.size());
+  return {std::move(classes),           std::move(words),
+          posterior.class_documents,    posterior.word_counts,
+          posterior.class_pseudo_count, posterior.word_pseudo_count};
+}
+
+std::vector<double> predict_classes(const TextModel& model, const WordCounts& documents) {
+  const std::size_t classes = model.classes.size();
+  const double vocabulary = static_cast<double>(model.words.size());
+  std::vector<double> totals(classes, vocabulary * model.word_pseudo_count), prior(classes);
+  for (std::size_t e = 0; e < model.word_counts.size(); ++e) totals[e % classes] += model.word_counts[e];
+  for (std::size_t k = 0; k < classes; ++k)
+    prior[k] = std::log(model.class_documents[k] + model.class_pseudo_count);
+  std::vector<double> log_theta(model.word_counts.size());
+  for (std::size_t e = 0; e < log_theta.size(); ++e)
+    log_theta[e] = std::log((model.word_counts[e] + model.word_pseudo_count) / totals[e % classes]);
+
+  std::vector<double> probabilities(documents.documents() * classes);
+  tbb::parallel_for(tbb::blocked_range<std::size_t>(0, documents.documents(), 64), [&](const auto& range) {
+    for (std::size_t d = range.begin(); d < range.end(); ++d) {
+      const std::span<double> p(probabilities.data() + d * classes, classes);
+      std::copy(prior.begin(), prior.end(), p.begin());
+      for (std::size_t e = 0; e < documents.words_of(d).size(); ++e)
+        for (std::size_t k = 0; k < classes; ++k)
+          p[k] += documents.counts_of(d)[e] * log_theta[documents.words_of(d)[e] * classes + k];
+      normalise_logs(p);
+    }
+  });
+  return probabilities;
+}
+
+std::vector<TopWord> top_words(const TextModel& model, std::uint32_t class_number, std::size_t count) {
+  const std::size_t classes = model.classes.size();
+  const double b = model.word_pseudo_count;
+  const auto others = static_cast<double>(classes - 1);
+  double total = 0, total_others = 0;
+  for (std::size_t e = 0; e < model.word_counts.size(); ++e)
+    (e % classes == class_number ? total : total_others) += model.word_counts[e] + b;
+  std::vector<TopWord> all;
+  for (std::size_t i = 0; i < model.words.size(); ++i) {
+    double sum = 0;
+    for (std::size_t k = 0; k < classes; ++k) sum += model.word_counts[i * classes + k];
+    const double here = model.word_counts[i * classes + class_number] + b;
+    const double there = std::max(sum - model.word_counts[i * classes + class_number], 0.0) + others * b;
+    const double log_odds = std::log(here / total) - std::log(there / total_others);
+    all.push_back({model.words[i], log_odds, log_odds / std::sqrt(1 / here + 1 / there), here / total});
+  }
+  const std::size_t shown = std::min(count, all.size());
+  std::partial_sort(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(shown), all.end(),
+                    [](const TopWord& x, const TopWord& y) {
+                      return x.score != y.score ? x.score > y.score : x.word < y.word;
+                    });
+  all.resize(shown);
+  return all;
+}
+
+}  // namespace drover

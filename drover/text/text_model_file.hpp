@@ -1,0 +1,22 @@
+// Text models in files (kind "text" of model_archive.hpp), with how their words were made from text.
+#pragma once
+
+#include <string>
+
+#include "drover/text/corpus.hpp"
+#include "drover/text/text_model.hpp"
+
+namespace drover {
+
+struct TextModelFile {
+  TextModel model;
+  CorpusOptions words;  ///< lower_case, ngrams, stop_words; classes and vocabulary are the model's
+};
+
+/// `settings_json` (a JSON object) is kept in the file's header for people to read.
+void write_text_model(const std::string& path, const TextModelFile& file, const std::string& settings_json);
+
+/// Raises cannot_read or bad_data. The options it returns make the model's words from other texts.
+TextModelFile read_text_model(const std::string& path);
+
+}  // namespace drover

@@ -1,0 +1,63 @@
+// A whole run of the text sampler: burn-in, lag, chains; what its draws say about labels, words and
+// convergence.
+//
+// Label probabilities average the conditionals that labels were drawn from (Rao-Blackwell), not the labels.
+//
+// Classes without a labelled document are interchangeable, so a chain may swap their names, and chains name
+// them differently. Each draw is therefore renamed to agree best with the chain's first kept draw, and each
+// chain to agree best with the chain of the highest log joint (matching.hpp). This names modes alike; it does
+// not make chains in different modes agree: chain_agreement and R-hat say whether they do.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "drover/diagnose/summary.hpp"
+#include "drover/text/naive_bayes_gibbs.hpp"
+
+namespace drover {
+
+struct TextRun {
+  std::uint64_t burn_in = 100;
+  std::uint64_t sweeps = 400;  ///< after burn-in
+  std::uint64_t thin = 1;      ///< every thin-th sweep is kept
+};
+
+struct TextPosterior {
+  std::uint32_t classes = 0;
+  std::vector<double> probabilities;    ///< (document, class); 0 and 1 where the label is known
+  std::vector<double> class_documents;  ///< by class: documents on average
+  std::vector<double> class_tokens;     ///< by class: words on average
+  std::vector<double> word_counts;      ///< (word, class): occurrences on average
+  double class_pseudo_count = 0;        ///< on average
+  double word_pseudo_count = 0;
+  std::vector<std::vector<double>> trace;  ///< log joint by chain, every sweep from the first
+  std::uint64_t burn_in = 0;               ///< sweeps done
+  std::uint64_t sweeps = 0;                ///< done after burn-in
+  std::uint64_t draws = 0;                 ///< kept, per chain
+  DrawsSummary log_joint{};                ///< of the kept draws
+  std::vector<double> kept_log_joint;      ///< chain after chain
+  bool renamed = false;                    ///< there were interchangeable classes
+  double chain_agreement = 1;  ///< the smallest share of open documents that two chains label alike
+  double updates = 0;          ///< labels drawn times distinct words in them
+
+  std::uint32_t label(std::size_t document) const;
+};
+
+/// `after_sweep(done, planned)` is called after every sweep; false stops the run with what there is.
+TextPosterior sample_text(const WordCounts& documents, std::span<const std::uint32_t> labels,
+                          const NaiveBayesOptions& options, const TextRun& run,
+                          const std::function<bool(std::uint64_t, std::uint64_t)>& after_sweep);
+
+/// The share of documents whose label is the truth (documents without truth are left out; NaN when none is
+/// left). With `renamed`, classes are first matched to true classes one to one, to agree most.
+double label_accuracy(std::span<const std::uint32_t> labels, std::span<const std::uint32_t> truth,
+                      std::uint32_t classes, bool renamed);
+
+/// The labels with only a share of each class left, chosen at random by the seed; the others become no_label.
+std::vector<std::uint32_t> hide_labels(std::span<const std::uint32_t> labels, std::uint32_t classes,
+                                       double share, std::uint64_t seed);
+
+}  // namespace drover

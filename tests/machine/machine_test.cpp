@@ -1,0 +1,280 @@
+// Learning machines: graphs and models agree, gradients against enumeration and differences, known models are
+// found again.
+#include <gtest/gtest.h>
+#include <tbb/task_arena.h>
+
+#include <cmath>
+
+#include "drover/compile/graph.hpp"
+#include "drover/compile/spin_graph.hpp"
+#include "drover/core/random.hpp"
+#include "drover/infer/enumerate.hpp"
+#include "drover/machine/fit.hpp"
+#include "drover/machine/rbm_batch.hpp"
+
+namespace drover {
+namespace {
+
+BinaryMachine random_machine(MachineKind kind, std::uint32_t visible, std::uint32_t hidden,
+                             std::uint64_t seed, double scale = 0.7) {
+  BinaryMachine machine = kind == MachineKind::rbm ? restricted_machine(visible, hidden)
+                                                   : complete_machine(kind, visible, hidden);
+  RandomSequence random(seed, Stream::generate);
+  for (float& w : machine.weights) w = static_cast<float>(scale * random.normal());
+  for (float& b : machine.biases) b = static_cast<float>(scale * random.normal());
+  return machine;
+}
+
+std::vector<Value> random_rows(std::uint64_t seed, std::size_t rows, std::size_t variables) {
+  RandomSequence random(seed, Stream::generate);
+  std::vector<Value> values(rows * variables);
+  for (Value& v : values) v = static_cast<Value>(random.below(2));
+  return values;
+}
+
+std::vector<std::uint32_t> all_rows(std::size_t rows) {
+  std::vector<std::uint32_t> list(rows);
+  for (std::size_t r = 0; r < rows; ++r) list[r] = static_cast<std::uint32_t>(r);
+  return list;
+}
+
+constexpr MachineKind kinds[] = {MachineKind::ising, MachineKind::boltzmann, MachineKind::rbm};
+
+TEST(BinaryMachine, GraphAndModelHaveItsEnergy) {
+  for (MachineKind kind : kinds)
+    for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+      const BinaryMachine machine = random_machine(kind, 4, kind == MachineKind::ising ? 0 : 3, seed);
+      const Model model = to_model(machine);
+      const SpinGraph direct = spin_graph(machine), compiled = spin_graph(compile(model));
+      ASSERT_EQ(direct.neighbour, compiled.neighbour);
+      for (std::size_t k = 0; k < direct.weight.size(); ++k)
+        EXPECT_NEAR(direct.weight[k], compiled.weight[k], 1e-5);
+      const auto rows = random_rows(seed, 10, machine.variables());
+      for (std::size_t r = 0; r < 10; ++r) {
+        const std::span<const Value> x(rows.data() + r * machine.variables(), machine.variables());
+        double energy = 0;
+        for (std::size_t i = 0; i < x.size(); ++i) energy += x[i] * machine.biases[i];
+        for (std::size_t e = 0; e < machine.edges(); ++e)
+          energy += x[machine.first[e]] * x[machine.second[e]] * machine.weights[e];
+        EXPECT_NEAR(log_score(model, x), energy, 1e-5);
+      }
+    }
+}
+
+/// The mean log likelihood of rows, by enumerating the compiled model.
+double log_likelihood(const BinaryMachine& machine, const std::vector<Value>& rows) {
+  const Enumeration exact = enumerate(compile(to_model(machine)));
+  double total = 0;
+  const std::size_t count = rows.size() / machine.visible;
+  for (std::size_t r = 0; r < count; ++r) {
+    double p = 0;
+    for (std::size_t s = 0; s < exact.probabilities.size(); ++s) {
+      bool match = true;
+      for (std::size_t i = 0; i < machine.visible; ++i)
+        match = match && (s >> (machine.variables() - 1 - i) & 1) == rows[r * machine.visible + i];
+      if (match) p += exact.probabilities[s];
+    }
+    total += std::log(p) / static_cast<double>(count);
+  }
+  return total;
+}
+
+TEST(Gradient, ExactIsTheSlopeOfTheLikelihood) {
+  for (MachineKind kind : kinds) {
+    BinaryMachine machine = random_machine(kind, 4, kind == MachineKind::ising ? 0 : 2, 3);
+    const auto rows = random_rows(5, 12, 4);
+    const auto source = exact_gradient({rows, 4});
+    Statistics gradient, unused;
+    const auto list = all_rows(12);
+    EXPECT_NEAR(source->gradient(machine, list, 0, gradient), log_likelihood(machine, rows), 1e-6);
+    // A central difference of step h errs by h^2 / 6 times a third derivative below 1, and by the rounding of
+    // the float parameters, about 1e-7 / h.
+    const float h = 0.01F;
+    const auto slope = [&](float& parameter) {
+      const float kept = parameter;
+      parameter = kept + h;
+      const double up = source->gradient(machine, list, 0, unused);
+      parameter = kept - h;
+      const double down = source->gradient(machine, list, 0, unused);
+      parameter = kept;
+      return (up - down) / (2 * h);
+    };
+    for (std::size_t e = 0; e < machine.edges(); ++e) {
+      EXPECT_NEAR(gradient.weights[e], slope(machine.weights[e]), 1e-4) << machine_kind_name(kind);
+    }
+    for (std::size_t i = 0; i < machine.variables(); ++i) {
+      EXPECT_NEAR(gradient.biases[i], slope(machine.biases[i]), 1e-4);
+    }
+  }
+}
+
+/// Sampled gradients scatter about the exact one; averaged over `repeats` batches of `chains` independent
+/// chains each statistic has a standard error of at most 0.5 / sqrt(repeats chains).
+void expect_unbiased(const BinaryMachine& machine, GradientSource& source, const std::vector<Value>& rows,
+                     int repeats, int skipped, double chains) {
+  const auto list = all_rows(rows.size() / machine.visible);
+  Statistics exact, one;
+  exact_gradient({rows, machine.visible})->gradient(machine, list, 0, exact);
+  std::vector<double> weights(machine.edges(), 0.0), biases(machine.variables(), 0.0);
+  for (int t = 0; t < repeats + skipped; ++t) {
+    source.gradient(machine, list, static_cast<std::uint64_t>(t), one);
+    if (t < skipped) continue;
+    for (std::size_t e = 0; e < weights.size(); ++e) weights[e] += one.weights[e] / repeats;
+    for (std::size_t i = 0; i < biases.size(); ++i) biases[i] += one.biases[i] / repeats;
+  }
+  const double bound = 5 * 0.5 / std::sqrt(repeats * chains);
+  for (std::size_t e = 0; e < weights.size(); ++e)
+    EXPECT_NEAR(weights[e], exact.weights[e], bound) << "edge " << e;
+  for (std::size_t i = 0; i < biases.size(); ++i)
+    EXPECT_NEAR(biases[i], exact.biases[i], bound) << "bias " << i;
+}
+
+TEST(Gradient, SampledAgreesWithExact) {
+  for (MachineKind kind : kinds) {
+    const BinaryMachine machine = random_machine(kind, 4, kind == MachineKind::ising ? 0 : 2, 11, 0.4);
+    // Clamped hidden states of one row each are independent of the batch: as many rows as chains.
+    const auto rows = random_rows(7, 100, 4);
+    MachineSamplerOptions options{.chains = 100, .sweeps = 10, .persistent = false, .seed = 3};
+    expect_unbiased(machine, *sampled_gradient({rows, 4}, gibbs_machine_sampler(options), 10, 5), rows, 40, 0,
+                    100);
+    options.sweeps = 20;
+    expect_unbiased(machine, *sampled_gradient({rows, 4}, gwg_machine_sampler(options), 10, 5), rows, 40, 0,
+                    100);
+    // Persistent chains ten sweeps apart are nearly independent at these weak couplings; allow half.
+    options.sweeps = 10;
+    options.persistent = true;
+    expect_unbiased(machine, *sampled_gradient({rows, 4}, gibbs_machine_sampler(options), 10, 5), rows, 80, 5,
+                    50);
+  }
+}
+
+// Without weights pmp samples are exact, so that its gradient is; persistent noise changes slowly, but every
+// step of it has the right distribution: over steps far apart it averages to the same.
+TEST(Gradient, PmpAgreesWithExactOnBiases) {
+  BinaryMachine machine = random_machine(MachineKind::ising, 4, 0, 17);
+  std::fill(machine.weights.begin(), machine.weights.end(), 0.0F);
+  const auto rows = random_rows(9, 50, 4);
+  MachineSamplerOptions options{.chains = 100, .sweeps = 2, .persistent = false, .seed = 3};
+  expect_unbiased(machine, *sampled_gradient({rows, 4}, pmp_machine_sampler(options), 0, 5), rows, 60, 0,
+                  100);
+  options.persistent = true;
+  options.correlation = 0.5;  // autocorrelation of the normal numbers 0.7^t: at least every sixth step is new
+  expect_unbiased(machine, *sampled_gradient({rows, 4}, pmp_machine_sampler(options), 0, 5), rows, 120, 0,
+                  100.0 / 6);
+}
+
+TEST(Gradient, BlockGibbsAgreesWithExact) {
+  const BinaryMachine machine = random_machine(MachineKind::rbm, 5, 3, 13, 0.5);
+  const auto rows = random_rows(8, 30, 5);
+  for (bool persistent : {true, false}) {
+    const MachineSamplerOptions options{.chains = 100, .sweeps = 15, .persistent = persistent, .seed = 3};
+    // Chains that start at the data (CD) have as many rows as the data.
+    expect_unbiased(machine, *block_gibbs_gradient({rows, 5}, options), rows, 80, 5, persistent ? 50 : 15);
+  }
+}
+
+// Rows with few units on are summed unit by unit, those with many by tables of four units.
+TEST(RbmBatch, ConditionalsAndSumsAreTheirDefinition) {
+  constexpr std::size_t count = 41;
+  for (const auto& [visible, hidden] : {std::pair{5U, 3U}, std::pair{70U, 130U}, std::pair{783U, 33U}})
+    for (const std::size_t keep : {1U, 4U}) {  // one unit in `keep` that is on stays so
+      const BinaryMachine machine = random_machine(MachineKind::rbm, visible, hidden, 1, 0.2);
+      auto rows = random_rows(2, count, visible);
+      for (std::size_t k = 0; k < rows.size(); ++k) rows[k] = rows[k] && k % keep == 0;
+      const RbmBatch batch(machine);
+      ActiveUnits v, drawn_beside, drawn;
+      AlignedVector<float> p;
+      select_rows(rows, visible, all_rows(count), v);
+      batch.hidden_probabilities(v, p, 7, 3, 5, drawn_beside);
+      batch.draw_hidden(v, 7, 3, 5, drawn);
+      EXPECT_EQ(drawn_beside.list, drawn.list);
+      EXPECT_EQ(drawn_beside.count, drawn.count);
+      const std::size_t stride = p.size() / count;
+      Statistics sums;
+      batch.add(v, p, 0.75F, sums);
+      batch.add(v, p, -0.25F, sums);
+      std::vector<double> expected(count * hidden);
+      for (std::size_t r = 0; r < count; ++r)
+        for (std::size_t j = 0; j < hidden; ++j) {
+          double field = machine.biases[visible + j];
+          for (std::size_t i = 0; i < visible; ++i)
+            field += rows[r * visible + i] * machine.weights[i * hidden + j];
+          expected[r * hidden + j] = 1 / (1 + std::exp(-field));
+          EXPECT_NEAR(p[r * stride + j], expected[r * hidden + j], 1e-5);
+        }
+      for (std::size_t j = 0; j < hidden; ++j) {
+        double hidden_sum = 0;
+        for (std::size_t r = 0; r < count; ++r) hidden_sum += 0.5 * expected[r * hidden + j];
+        EXPECT_NEAR(sums.biases[visible + j], hidden_sum, 1e-4);
+      }
+      for (std::size_t i = 0; i < visible; ++i) {
+        double visible_sum = 0;
+        std::vector<double> weight_sums(hidden, 0.0);
+        for (std::size_t r = 0; r < count; ++r) {
+          if (!rows[r * visible + i]) continue;
+          visible_sum += 0.5;
+          for (std::size_t j = 0; j < hidden; ++j) weight_sums[j] += 0.5 * expected[r * hidden + j];
+        }
+        EXPECT_NEAR(sums.biases[i], visible_sum, 1e-4);
+        for (std::size_t j = 0; j < hidden; ++j)
+          EXPECT_NEAR(sums.weights[i * hidden + j], weight_sums[j], 1e-4);
+      }
+    }
+}
+
+TEST(Fit, FindsAKnownModelAgain) {
+  // Exact gradients on data that has the model's own statistics: the maximum is the model itself.
+  const BinaryMachine truth = random_machine(MachineKind::ising, 3, 0, 21, 0.8);
+  const Enumeration exact = enumerate(compile(to_model(truth)));
+  std::vector<Value> rows;
+  for (std::size_t s = 0; s < 8; ++s)
+    for (int copies = 0; copies < std::lround(5000 * exact.probabilities[s]); ++copies)
+      for (int i = 2; i >= 0; --i) rows.push_back(static_cast<Value>(s >> i & 1));
+  BinaryMachine machine = complete_machine(MachineKind::ising, 3, 0);
+  FitOptions options;
+  options.iterations = 2500;
+  options.batch = 0;
+  options.update = {.rule = StepRule::adam, .rate = 0.02};
+  const TrainingData data{rows, 3};
+  const auto never = [](std::uint64_t, double) { return false; };
+  fit(machine, data, *exact_gradient(data), options, never);
+  for (std::size_t e = 0; e < 3; ++e) EXPECT_NEAR(machine.weights[e], truth.weights[e], 0.02);
+}
+
+TEST(Fit, DoesNotDependOnTheNumberOfThreads) {
+  const auto rows = random_rows(3, 300, 70);
+  const auto train = [&] {
+    BinaryMachine machine = restricted_machine(70, 80);
+    const TrainingData data{rows, 70};
+    initialise(machine, data, 0.01, 1);
+    FitOptions options;
+    options.iterations = 20;
+    const MachineSamplerOptions sampler{.chains = 50, .sweeps = 2, .persistent = true, .seed = 1};
+    fit(machine, data, *block_gibbs_gradient(data, sampler), options,
+        [](std::uint64_t, double) { return false; });
+    return machine;
+  };
+  const BinaryMachine many = train();
+  BinaryMachine one;
+  tbb::task_arena(1).execute([&] { one = train(); });
+  EXPECT_EQ(many.weights, one.weights);
+  EXPECT_EQ(many.biases, one.biases);
+}
+
+TEST(UpdateRule, AdamAndShrinkage) {
+  // The first step of Adam has the length of the rate, whatever the gradient.
+  std::vector<float> p = {0, 0};
+  UpdateRule adam({.rule = StepRule::adam, .rate = 0.1}, 2);
+  adam.step(p, std::vector<float>{5, -0.001F}, false);
+  EXPECT_NEAR(p[0], 0.1, 1e-5);
+  EXPECT_NEAR(p[1], -0.1, 1e-5);
+  // L1 takes rate * l1 and stops at zero.
+  std::vector<float> q = {0.5F, 0.05F};
+  UpdateRule sgd({.rule = StepRule::sgd, .rate = 0.1, .l1 = 1}, 2);
+  sgd.step(q, std::vector<float>{0, 0}, true);
+  EXPECT_NEAR(q[0], 0.4, 1e-6);
+  EXPECT_EQ(q[1], 0);
+}
+
+}  // namespace
+}  // namespace drover

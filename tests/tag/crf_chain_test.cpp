@@ -1,0 +1,180 @@
+// Forward-backward, Viterbi and the decoders against enumeration of all labellings.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <functional>
+
+#include "drover/core/log_math.hpp"
+#include "drover/core/random.hpp"
+#include "drover/tag/crf_chain_log.hpp"
+#include "drover/tag/crf_decode.hpp"
+
+namespace drover {
+namespace {
+
+struct Problem {
+  ChainTables<float> chain;
+  std::vector<float> skip;
+  TagField field;
+
+  Problem(std::size_t labels, std::vector<std::uint32_t> sentence_end, std::vector<SkipPair> pairs,
+          double spread, std::uint64_t seed) {
+    RandomSequence random(seed, Stream::generate);
+    const std::size_t stride = label_stride(labels);
+    std::vector<double> transitions(labels * stride, 0.0);
+    for (std::size_t k = 0; k < labels; ++k)
+      for (std::size_t y = 0; y < labels; ++y) transitions[k * stride + y] = spread * random.normal();
+    chain.set(labels, transitions);
+    field.chain = &chain;
+    field.sentence_end = sentence_end;
+    field.scores.assign(sentence_end.back() * stride, 0.0F);
+    for (std::size_t t = 0; t < sentence_end.back(); ++t)
+      for (std::size_t y = 0; y < labels; ++y)
+        field.scores[t * stride + y] = static_cast<float>(spread * random.normal());
+    skip.resize(labels * labels);
+    for (std::size_t a = 0; a < labels; ++a)
+      for (std::size_t b = 0; b <= a; ++b)
+        skip[a * labels + b] = skip[b * labels + a] = static_cast<float>(spread * random.normal());
+    field.skip = skip;
+    field.skip_pairs = std::move(pairs);
+  }
+  Problem(const Problem&) = delete;
+  Problem& operator=(const Problem&) = delete;
+};
+
+struct Exact {
+  double log_z = log_zero;
+  double best = log_zero;
+  std::vector<LabelId> best_labels;
+  std::vector<double> marginals;  ///< tokens x labels
+
+  explicit Exact(const TagField& field) {
+    const std::size_t labels = field.labels(), tokens = field.tokens();
+    std::vector<LabelId> y(tokens, 0);
+    std::vector<double> sums(tokens * labels, log_zero);
+    for (;;) {
+      const double score = field.score(y);
+      log_z = log_add(log_z, score);
+      if (score > best) {
+        best = score;
+        best_labels = y;
+      }
+      for (std::size_t t = 0; t < tokens; ++t) {
+        double& sum = sums[t * labels + y[t]];
+        sum = log_add(sum, score);
+      }
+      std::size_t t = 0;
+      while (t < tokens && ++y[t] == labels) y[t++] = 0;
+      if (t == tokens) break;
+    }
+    for (double sum : sums) marginals.push_back(std::exp(sum - log_z));
+  }
+};
+
+void expect_marginals(const TagField& field, const std::vector<float>& found, const Exact& exact,
+                      double bound) {
+  for (std::size_t t = 0; t < field.tokens(); ++t)
+    for (std::size_t y = 0; y < field.labels(); ++y)
+      EXPECT_NEAR(static_cast<double>(found[t * field.stride() + y]), exact.marginals[t * field.labels() + y],
+                  bound)
+          << t << " " << y;
+}
+
+TEST(CrfChain, MarginalsLogZAndViterbiAreThoseOfEnumeration) {
+  ChainScratch<float> scratch;
+  std::vector<std::uint16_t> back;
+  const std::pair<std::size_t, std::uint32_t> sizes[] = {{1, 4}, {2, 1}, {2, 9}, {3, 7},
+                                                         {5, 5}, {7, 4}, {17, 3}};
+  for (const auto& [labels, tokens] : sizes)
+    for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+      const Problem problem(labels, {tokens}, {}, 2.0, seed);
+      const TagField& field = problem.field;
+      const Exact exact(field);
+      std::vector<float> marginals(field.scores.size());
+      const double log_z =
+          chain_marginals(problem.chain, field.scores.data(), tokens, scratch, marginals.data());
+      EXPECT_NEAR(log_z, exact.log_z, 1e-5 * tokens);
+      expect_marginals(field, marginals, exact, 1e-5);
+      std::vector<LabelId> found(tokens);
+      EXPECT_NEAR(chain_viterbi(problem.chain, field.scores.data(), tokens, back, found), exact.best, 1e-4);
+      EXPECT_EQ(found, exact.best_labels);
+    }
+}
+
+// Scores so far apart that single precision loses the way: the fallback must take over.
+TEST(CrfChain, ExtremeScores) {
+  ChainScratch<float> scratch;
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    const Problem problem(3, {6}, {}, 60.0, seed);
+    const TagField& field = problem.field;
+    const Exact exact(field);
+    std::vector<float> marginals(field.scores.size());
+    const double log_z =
+        chain_marginals(problem.chain, field.scores.data(), field.tokens(), scratch, marginals.data());
+    EXPECT_NEAR(log_z, exact.log_z, 1e-5 * std::abs(exact.log_z) + 1e-3);
+    expect_marginals(field, marginals, exact, 1e-3);
+  }
+}
+
+// A skip pair between two sentences makes no cycle, so that message passing is exact.
+TEST(CrfMessages, ExactOnTrees) {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    const Problem problem(3, {3, 7}, {{1, 5}}, 1.0, seed);
+    const Exact exact(problem.field);
+    std::vector<float> beliefs;
+    std::vector<LabelId> labels(7);
+    EXPECT_TRUE(pass_messages(problem.field, true, 100, beliefs, labels));
+    expect_marginals(problem.field, beliefs, exact, 1e-3);
+    EXPECT_TRUE(pass_messages(problem.field, false, 100, beliefs, labels));
+    EXPECT_EQ(labels, exact.best_labels);
+  }
+}
+
+// 3 labels, 7 tokens, a cycle and two joined sentences: the best state is among 2187, and 400 sweeps visit
+// it.
+TEST(CrfSampling, FindsTheBestStateOfSmallFields) {
+  for (Decoder decoder : {Decoder::gibbs, Decoder::herded_gibbs})
+    for (std::uint64_t seed = 1; seed <= 25; ++seed) {
+      const Problem problem(3, {4, 7}, {{0, 3}, {1, 5}}, 1.0, seed);
+      const Exact exact(problem.field);
+      FieldDecoder search({.decoder = decoder, .sweeps = 400, .seed = seed});
+      std::vector<LabelId> labels(7);
+      const double score = search.decode(problem.field, 0, labels);
+      EXPECT_NEAR(score, exact.best, 1e-5) << decoder_name(decoder) << " " << seed;
+      EXPECT_EQ(labels, exact.best_labels);
+    }
+}
+
+// Without skip pairs every decoder but bp looks for what viterbi finds.
+TEST(CrfSampling, AgreesWithViterbiOnChains) {
+  for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+    const Problem problem(5, {8, 20}, {}, 1.5, seed);
+    std::vector<LabelId> truth(20), labels(20);
+    const double best = FieldDecoder({}).decode(problem.field, 0, truth);
+    for (Decoder decoder : {Decoder::gibbs, Decoder::herded_gibbs, Decoder::max_product}) {
+      FieldDecoder search({.decoder = decoder, .sweeps = 1000});
+      EXPECT_NEAR(search.decode(problem.field, 0, labels), best, 1e-4)
+          << decoder_name(decoder) << " " << seed;
+    }
+    std::vector<float> marginals;
+    FieldDecoder bp({.decoder = Decoder::bp});
+    EXPECT_LE(bp.decode(problem.field, 0, labels), best + 1e-4);
+  }
+}
+
+// Draws are a function of the seed and of the number of the field.
+TEST(CrfSampling, GibbsFollowsSeedAndNumber) {
+  const Problem problem(4, {30}, {}, 0.3, 1);
+  const auto run = [&](std::uint64_t seed, std::uint32_t number) {
+    std::vector<LabelId> labels(30);
+    FieldDecoder({.decoder = Decoder::gibbs, .sweeps = 3, .seed = seed})
+        .decode(problem.field, number, labels);
+    return labels;
+  };
+  EXPECT_EQ(run(1, 0), run(1, 0));
+  EXPECT_NE(run(1, 0), run(2, 0));
+  EXPECT_NE(run(1, 0), run(1, 1));
+}
+
+}  // namespace
+}  // namespace drover
