@@ -9,7 +9,7 @@
 #include <functional>
 
 #include "app/commands.hpp"
-#include "app/output.hpp"
+#include "app/settings_output.hpp"
 #include "drover/compile/lattice.hpp"
 #include "drover/compile/spin_graph.hpp"
 #include "drover/core/random.hpp"
@@ -120,7 +120,7 @@ int run_bench(const Invocation& invocation) {
                       {"graph", row.graph},
                       {"updates_per_nanosecond", row.rate},
                       {"ratio_to_plain_loop", row.ratio}});
-    JsonObject object = json_envelope(invocation, {});
+    SettingsObject object = json_envelope(invocation, {});
     object.add("rows", list);
     print_json(object);
     return 0;

@@ -1,15 +1,24 @@
-// One function per command; each returns the exit code.
+// The makers of the commands, one per file of this folder.
 #pragma once
 
-#include "app/command_line.hpp"
+#include <string_view>
+
+#include "app/command.hpp"
+#include "app/settings.hpp"
 
 namespace drover::app {
 
-int run_info(const Invocation& invocation);
-int run_marginals(const Invocation& invocation);
-int run_map(const Invocation& invocation);
-int run_logz(const Invocation& invocation);
-int run_sample(const Invocation& invocation);
+Command info_command();
+Command marginals_command();
+Command map_command();
+Command logz_command();
+Command sample_command();
+Command methods_command();
+Command completion_command();
+Command man_command();
+
+/// Commands whose options stand in the table of app/settings.cpp.
+Command settings_command(std::string_view name);
 int run_herd(const Invocation& invocation);
 int run_denoise(const Invocation& invocation);
 int run_tag(const Invocation& invocation);
@@ -21,9 +30,6 @@ int run_text(const Invocation& invocation);
 int run_diagnose(const Invocation& invocation);
 int run_generate(const Invocation& invocation);
 int run_convert(const Invocation& invocation);
-int run_methods(const Invocation& invocation);
 int run_bench(const Invocation& invocation);
-int run_completion(const Invocation& invocation);
-int run_man(const Invocation& invocation);
 
 }  // namespace drover::app

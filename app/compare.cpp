@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "app/commands.hpp"
-#include "app/output.hpp"
+#include "app/settings_output.hpp"
 #include "drover/core/error.hpp"
 #include "drover/diagnose/mmd.hpp"
 #include "drover/io/atomic_file.hpp"
@@ -109,7 +109,7 @@ int run_compare(const Invocation& invocation) {
         "the sets have {} and {} rows; MMD^2 has a term that falls with the number of rows, so compare only "
         "figures of equal sizes",
         a.rows, b.rows));
-  JsonObject object = json_envelope(invocation, warnings);
+  SettingsObject object = json_envelope(invocation, warnings);
   object.add("rows", {a.rows, b.rows});
   object.add("variables", a.variables);
   object.add("mmd_squared", mmd);
@@ -120,7 +120,7 @@ int run_compare(const Invocation& invocation) {
   object.add("mean_difference_rms", distance.mean_rms);
   object.add("pair_difference_rms", distance.pair_rms);
   if (!settings.out.empty()) write_file(settings.out, object.text());
-  print_warnings(settings, warnings);
+  print_warnings(settings.quiet, warnings);
   if (settings.json) {
     print_json(object);
     return 0;

@@ -6,14 +6,13 @@
 #include <cmath>
 
 #include "app/commands.hpp"
-#include "app/load.hpp"
-#include "app/output.hpp"
 #include "app/progress.hpp"
+#include "app/settings_output.hpp"
 #include "drover/core/error.hpp"
-#include "drover/io/atomic_file.hpp"
-#include "drover/image/image.hpp"
-#include "drover/methods/method.hpp"
 #include "drover/image/denoising.hpp"
+#include "drover/image/image.hpp"
+#include "drover/io/atomic_file.hpp"
+#include "drover/methods/method.hpp"
 #include "drover/report/report.hpp"
 
 namespace drover::app {
@@ -87,8 +86,21 @@ const Method& method_of(const Settings& settings) {
 }
 
 Denoised run_method(const Graph& graph, const Settings& settings, const NoisyImage& image,
-                    std::uint32_t states, const Monitor& monitor) {
-  const Problem problem(graph, settings, most_likely_states(image, states));
+                    std::uint32_t states, const RunControl& control) {
+  InferenceOptions options;
+  options.method = settings.method;
+  options.seed = static_cast<std::uint64_t>(settings.seed);
+  options.chains.count = static_cast<std::uint32_t>(settings.chains);
+  options.chains.sweeps = static_cast<std::uint64_t>(settings.sweeps);
+  options.chains.burn_in = static_cast<std::uint64_t>(settings.burn_in);
+  options.messages.iterations = static_cast<std::uint64_t>(settings.iterations);
+  if (settings.damping >= 0) options.messages.damping = settings.damping;
+  options.messages.schedule = choice_named<MessageSchedule>(settings.schedule);
+  options.herded.schedule = choice_named<HerdedSchedule>(settings.schedule);
+  options.herded.share = choice_named<HerdedShare>(settings.share);
+  if (settings.memory_limit > 0) options.memory_limit = settings.memory_limit;
+  options.start = most_likely_states(image, states);
+  const Problem problem(graph, options, control);
   const Method& named = method_of(settings);
   const Task task = named.name == settings.method && !named.does(Task::marginals) && named.does(Task::map)
                         ? Task::map
@@ -98,13 +110,14 @@ Denoised run_method(const Graph& graph, const Settings& settings, const NoisyIma
   result.method = method.name;
   result.mean.reserve(graph.size());
   if (task == Task::map) {
-    const BestStateResult best = method.map(problem, monitor);
+    const BestStateResult best = method.map(problem, control);
     for (Value state : best.assignment) result.mean.push_back(level_of_state(state, states));
     result.facts = best;
     return result;
   }
-  const MarginalsResult marginals = method.marginals(problem, monitor);
-  for (const auto& p : marginals.marginals) {
+  const MarginalsResult marginals = method.marginals(problem, control);
+  for (std::size_t v = 0; v < marginals.marginals.size(); ++v) {
+    const std::span<const double> p = marginals.marginals[v];
     double mean = 0;
     for (std::uint32_t k = 0; k < states; ++k) mean += p[k] * level_of_state(k, states);
     result.mean.push_back(std::clamp(mean, -1.0, 1.0));
@@ -174,7 +187,7 @@ int run_denoise(const Invocation& given) {
   AtomicFile{out};  // fails now when it cannot be written
   const Input input = load_images(invocation);
 
-  ProgressBar bar(settings);
+  ProgressBar bar(settings.quiet);
   const bool binary = states == 2;
   const double sigma = settings.sigma > 0 ? settings.sigma
                        : binary           ? estimate_sigma(input.noisy)
@@ -182,7 +195,7 @@ int run_denoise(const Invocation& given) {
   const Graph graph = compile(
       binary ? denoising_model(input.noisy, sigma, settings.coupling)
              : grey_denoising_model(input.noisy, sigma, states, settings.coupling, settings.truncation));
-  Denoised result = run_method(graph, settings, input.noisy, states, bar.monitor());
+  Denoised result = run_method(graph, settings, input.noisy, states, bar.control());
   bar.clear();
   if (bar.was_interrupted()) result.facts.warnings.emplace_back("interrupted: this is the result so far");
 
@@ -203,7 +216,7 @@ int run_denoise(const Invocation& given) {
       alone.push_back(level_of_state(state, states));
     errors.before = mean_squared_error(alone, input.truth);
   }
-  JsonObject object =
+  SettingsObject object =
       json_envelope(invocation, result.facts.warnings,
                     given.settings.method == "auto" ? "herded-gibbs is the default for images" : "");
   object.add("method", std::string(result.method));
@@ -222,12 +235,12 @@ int run_denoise(const Invocation& given) {
   object.add("sweeps", result.facts.sweeps);
   object.add("chains", result.facts.chains);
   object.add("updates", result.facts.updates);
-  if (!result.facts.details.is_null()) object.add("details", result.facts.details);
+  if (!result.facts.details.empty()) object.add_raw("details", json_text(result.facts.details));
   object.add("seconds", seconds);
   if (!settings.report.empty())
     write_file(settings.report, page(invocation, input, result, output, sigma, settings.coupling, errors,
                                      seconds, object.text()));
-  print_warnings(settings, result.facts.warnings);
+  print_warnings(settings.quiet, result.facts.warnings);
   if (settings.json) {
     print_json(object);
     return 0;

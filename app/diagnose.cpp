@@ -5,8 +5,7 @@
 #include <cmath>
 
 #include "app/commands.hpp"
-#include "app/load.hpp"
-#include "app/output.hpp"
+#include "app/settings_output.hpp"
 #include "drover/core/plural.hpp"
 #include "drover/io/atomic_file.hpp"
 #include "drover/io/draws_diagnosis.hpp"
@@ -74,7 +73,7 @@ int run_diagnose(const Invocation& invocation) {
                                    diagnostics.constant_variables == 1 ? "s" : "",
                                    diagnostics.constant_variables == 1 ? "it" : "them"));
 
-  JsonObject object = json_envelope(invocation, warnings);
+  SettingsObject object = json_envelope(invocation, warnings);
   object.add("draws", file.draws);
   object.add("chains", file.chains);
   object.add("diagnostics", to_json({diagnostics.rhat_max, diagnostics.ess_min, diagnostics.mcse_max}));
@@ -94,7 +93,7 @@ int run_diagnose(const Invocation& invocation) {
   if (!settings.out.empty()) write_file(settings.out, object.text());
   if (!settings.report.empty())
     write_file(settings.report, diagnosis_page(invocation, file, diagnostics, warnings, object.text()));
-  print_warnings(settings, warnings);
+  print_warnings(settings.quiet, warnings);
   if (settings.json) print_json(object);
   if (settings.json || is_standard_output(settings.report)) return 0;
   const std::string size = counted(file.chains, "chain") + " of " + counted(file.draws, "draw");

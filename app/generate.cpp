@@ -2,15 +2,15 @@
 #include <fmt/format.h>
 
 #include "app/commands.hpp"
-#include "app/output.hpp"
+#include "app/settings_output.hpp"
 #include "drover/core/error.hpp"
 #include "drover/io/atomic_file.hpp"
-#include "drover/tag/conll.hpp"
-#include "drover/text/demo_corpus.hpp"
 #include "drover/io/model_file.hpp"
-#include "drover/tag/generate_tagged.hpp"
 #include "drover/model/builders.hpp"
 #include "drover/model/convolution.hpp"
+#include "drover/tag/conll.hpp"
+#include "drover/tag/generate_tagged.hpp"
+#include "drover/text/demo_corpus.hpp"
 
 namespace drover::app {
 
@@ -37,7 +37,7 @@ int generate_corpus(const Invocation& invocation) {
   write_file(settings.out.empty() ? "-" : settings.out,
              demo_corpus_tsv(documents, static_cast<std::uint64_t>(settings.seed)));
   if (settings.json) {
-    JsonObject object = json_envelope(invocation, {});
+    SettingsObject object = json_envelope(invocation, {});
     object.add("documents", documents);
     object.add("out", settings.out);
     print_json(object);
@@ -52,7 +52,7 @@ int generate_tagged(const Invocation& invocation) {
                                                static_cast<std::uint64_t>(settings.seed));
   write_file(settings.out.empty() ? "-" : settings.out, conll_text(text, text.label_names, text.labels));
   if (settings.json) {
-    JsonObject object = json_envelope(invocation, {});
+    SettingsObject object = json_envelope(invocation, {});
     object.add("sentences", text.sentences());
     object.add("tokens", text.tokens());
     object.add("out", settings.out);
@@ -93,7 +93,7 @@ int generate_deconvolution(const Invocation& invocation) {
   write_model(model, settings.out);
   write_file(evidence_path, evidence);
   if (settings.json) {
-    JsonObject object = json_envelope(invocation, {});
+    SettingsObject object = json_envelope(invocation, {});
     object.add("variables", model.variable_count());
     object.add("factors", model.factor_count());
     object.add("out", settings.out);
@@ -107,7 +107,7 @@ int generate_deconvolution(const Invocation& invocation) {
 
 int run_generate(const Invocation& invocation) {
   const Settings& settings = invocation.settings;
-  check_one_document(settings, {settings.out.empty() ? "-" : settings.out});
+  check_one_document(settings.json, {settings.out.empty() ? "-" : settings.out});
   if (invocation.arguments.at(0) == "corpus") return generate_corpus(invocation);
   if (invocation.arguments.at(0) == "conll") return generate_tagged(invocation);
   if (invocation.arguments.at(0) == "deconvolution") return generate_deconvolution(invocation);
@@ -135,7 +135,7 @@ int run_generate(const Invocation& invocation) {
   else
     write_model(model, settings.out);
   if (settings.json) {
-    JsonObject object = json_envelope(invocation, {});
+    SettingsObject object = json_envelope(invocation, {});
     object.add("variables", model.variable_count());
     object.add("factors", model.factor_count());
     object.add("out", settings.out);

@@ -10,8 +10,9 @@
 
 #include "app/commands.hpp"
 #include "app/herd_page.hpp"
-#include "app/output.hpp"
 #include "app/progress.hpp"
+#include "app/settings_output.hpp"
+#include "drover/classify/online_logistic.hpp"
 #include "drover/core/error.hpp"
 #include "drover/core/plural.hpp"
 #include "drover/core/random.hpp"
@@ -23,7 +24,6 @@
 #include "drover/io/evidence.hpp"
 #include "drover/io/moments.hpp"
 #include "drover/io/text_source.hpp"
-#include "drover/classify/online_logistic.hpp"
 
 namespace drover::app {
 
@@ -309,8 +309,8 @@ int run_herd(const Invocation& invocation) {
   std::vector<Inconsistency> inconsistent;
   if (input.rows == 0) inconsistent = find_inconsistencies(input.moments, 1e-9, 20, &inconsistent_total);
 
-  ProgressBar bar(settings);
-  const Monitor monitor = bar.monitor();
+  ProgressBar bar(settings.quiet);
+  const RunControl& control = run_control();
   Herding herding(input.moments, {.search = asked, .adaptive = true, .start_weights = {}});
   const std::unique_ptr<DrawWriter> writer = make_writer(invocation, input);
   const std::uint64_t samples =
@@ -323,8 +323,8 @@ int run_herd(const Invocation& invocation) {
       },
       [&](std::uint64_t done) {
         if (done % 1024 == 0)
-          monitor.report({"herding", static_cast<double>(done) / static_cast<double>(samples), done, 0, 0});
-        return !monitor.should_stop();
+          control.report({"herding", static_cast<double>(done) / static_cast<double>(samples), done, 0, 0});
+        return !control.should_stop();
       });
   if (writer) writer->finish();
   bar.clear();
@@ -332,8 +332,8 @@ int run_herd(const Invocation& invocation) {
   std::vector<std::string> warnings = find_warnings(input, inconsistent, inconsistent_total, summary);
   if (bar.was_interrupted()) warnings.emplace_back("interrupted: this is the result so far");
 
-  JsonObject object = json_envelope(invocation, warnings,
-                                    asked == HerdSearch::automatic ? chosen_because(herding.search()) : "");
+  SettingsObject object = json_envelope(
+      invocation, warnings, asked == HerdSearch::automatic ? chosen_because(herding.search()) : "");
   object.add("samples", summary.samples);
   object.add("variables", input.names.variable_count());
   object.add("rows", input.rows);
@@ -394,7 +394,7 @@ int run_herd(const Invocation& invocation) {
                                            .classified = classified,
                                            .warnings = warnings,
                                            .json = object.text()}));
-  print_warnings(settings, warnings);
+  print_warnings(settings.quiet, warnings);
   if (settings.json) {
     print_json(object);
     return 0;

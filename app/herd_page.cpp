@@ -1,4 +1,5 @@
 #include "app/herd_page.hpp"
+#include "app/settings_output.hpp"
 
 #include <fmt/format.h>
 

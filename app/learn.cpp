@@ -5,8 +5,8 @@
 #include <cmath>
 
 #include "app/commands.hpp"
-#include "app/output.hpp"
 #include "app/progress.hpp"
+#include "app/settings_output.hpp"
 #include "drover/core/error.hpp"
 #include "drover/core/random.hpp"
 #include "drover/io/atomic_file.hpp"
@@ -198,15 +198,15 @@ int run_learn(const Invocation& invocation) {
     throw Error(ErrorKind::usage, "--patience needs rows to compare with: --held-out X");
   const TrainingData data{split.training, table.variables()};
 
-  ProgressBar bar(settings);
-  const Monitor monitor = bar.monitor();
+  ProgressBar bar(settings.quiet);
+  const RunControl& control = run_control();
   const TrainResult result = train(
       machine, data, choice, options,
       [&](std::uint64_t iteration, double) {
-        monitor.report({"learning",
+        control.report({"learning",
                         static_cast<double>(iteration) / static_cast<double>(options.fit.iterations),
                         iteration, 0, 0});
-        return monitor.should_stop();
+        return control.should_stop();
       },
       split.held_out);
   bar.clear();
@@ -245,7 +245,7 @@ int run_learn(const Invocation& invocation) {
                   {"l2", settings.l2}};
   write_machine(settings.out, file);
 
-  JsonObject object = json_envelope(invocation, outcome.warnings, choice.because);
+  SettingsObject object = json_envelope(invocation, outcome.warnings, choice.because);
   object.add("kind", invocation.arguments[0]);
   object.add("method", choice.method);
   object.add("visible", machine.visible);
@@ -262,7 +262,7 @@ int run_learn(const Invocation& invocation) {
   object.add("out", settings.out);
   object.add("seconds", outcome.seconds);
   if (!settings.report.empty()) write_file(settings.report, page(invocation, outcome, object.text()));
-  print_warnings(settings, outcome.warnings);
+  print_warnings(settings.quiet, outcome.warnings);
   if (settings.json) {
     print_json(object);
     return 0;

@@ -5,29 +5,32 @@
 
 namespace drover::app {
 
-std::string file_name(const std::string& path) {
-  return path.substr(path.find_last_of('/') + 1);
+void describe_evidence(OptionList& list, Question& question) {
+  list.add("evidence", "FILE", "observed variables, as a UAI evidence file", question.evidence);
+  list.add("observe", "NAME=VALUE,...",
+           "observed variables, by name or number; quote a name that holds = or a comma; may be repeated",
+           question.observe);
 }
 
-Loaded load(const Invocation& invocation) {
-  const Settings& settings = invocation.settings;
+void describe_query(OptionList& list, Question& question) {
+  list.add("query", "NAME,...", "show only these variables; may be repeated", question.query);
+}
+
+Loaded load(Question& question, const std::string& path) {
+  apply(question.limits);
   Loaded loaded;
-  loaded.model = read_model(invocation.arguments.at(0));
-  if (!settings.evidence.empty()) loaded.evidence = read_evidence(loaded.model, settings.evidence);
-  if (!settings.observe.empty()) {
-    const Evidence observed = parse_observations(loaded.model, settings.observe);
-    for (std::size_t e = 0; e < observed.size(); ++e)
-      loaded.evidence.add(observed.variables[e], observed.values[e]);
-  }
-  loaded.queried = !settings.query.empty();
-  if (loaded.queried) {
-    loaded.query = parse_query(loaded.model, settings.query);
-  } else {
-    for (std::size_t v = 0; v < loaded.model.variable_count(); ++v)
-      loaded.query.push_back(static_cast<VariableId>(v));
-  }
-  loaded.graph = compile(loaded.model, loaded.evidence);
+  loaded.model = read_model(path);
+  question.options.input = path;
+  if (!question.evidence.empty()) question.options.evidence = read_evidence(loaded.model, question.evidence);
+  question.options.observe = split_observations(question.observe);
+  if (!question.query.empty()) loaded.query = parse_query(loaded.model, question.query);
   return loaded;
+}
+
+void add_settings(const Question& question, Details& settings) {
+  if (!question.evidence.empty()) settings["evidence"] = question.evidence;
+  if (!question.query.empty()) settings["query"] = question.query;
+  if (question.limits.time) settings["time"] = *question.limits.time;
 }
 
 }  // namespace drover::app

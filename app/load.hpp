@@ -1,26 +1,36 @@
-// A model file, its evidence and its query, ready to run.
+// A model file with its evidence and query, as the commands about models take them.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <vector>
 
-#include "app/command_line.hpp"
-#include "drover/compile/graph.hpp"
+#include "app/command.hpp"
+#include "drover/run/inference_options.hpp"
 
 namespace drover::app {
 
-struct Loaded {
-  Model model;
-  Evidence evidence;
-  Graph graph;
-  std::vector<VariableId> query;  ///< variables to show: those of --query, else all
-  bool queried = false;
+/// What a command about a model is asked, besides the options of its methods.
+struct Question {
+  std::string evidence;  ///< a UAI evidence file
+  std::string observe;   ///< NAME=VALUE,...
+  std::string query;     ///< NAME,...
+  InferenceOptions options;
+  Limits limits;
+  Output output;
 };
 
-Loaded load(const Invocation& invocation);
+void describe_evidence(OptionList& list, Question& question);
+void describe_query(OptionList& list, Question& question);
 
-/// "grid.uai" of "/data/grid.uai".
-std::string file_name(const std::string& path);
+struct Loaded {
+  Model model;
+  std::vector<VariableId> query;  ///< variables to show, empty for all
+};
+
+/// Reads the model and puts the evidence into question.options; applies the limits.
+Loaded load(Question& question, const std::string& path);
+
+/// Adds what the answer's own options do not know: evidence file, query, time limit.
+void add_settings(const Question& question, Details& settings);
 
 }  // namespace drover::app

@@ -2,56 +2,69 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <memory>
 
 #include "app/commands.hpp"
-#include "app/page.hpp"
-#include "app/task_run.hpp"
+#include "app/load.hpp"
+#include "app/output.hpp"
+#include "app/progress.hpp"
 #include "drover/io/result_files.hpp"
+#include "drover/report/pages.hpp"
 
 namespace drover::app {
 
-int run_logz(const Invocation& invocation) {
-  check_outputs(invocation.settings, {".PR", ".pr", ".json"});
-  const auto run = run_task(invocation, Task::logz,
-                            [](const Method& method, const Problem& problem, const Monitor& monitor,
-                               const Loaded&) { return method.logz(problem, monitor); });
-  const LogZResult& result = run.result;
-  if (!std::isfinite(result.log_z))
-    throw Error(ErrorKind::misfit,
-                fmt::format("method {} gave no finite log Z: the log factors of this model are "
-                            "beyond its arithmetic",
-                            run.choice.method->name));
+namespace {
 
-  JsonObject object = json_envelope(invocation, result.warnings, run.choice.because);
-  object.add("method", std::string(run.choice.method->name));
-  object.add("log_z", result.log_z);
-  object.add("lower", result.lower);
-  object.add("upper", result.upper);
-  object.add("mcse", result.mcse);
-  object.add("exact", result.exact);
-  if (!result.details.is_null()) object.add("details", result.details);
-  object.add("seconds", run.seconds);
+std::string_view what_it_is(const LogZ& answer) {
+  if (answer.exact) return "exact";
+  return answer.bound == Bound::lower ? "at least" : answer.bound == Bound::upper ? "at most" : "estimated";
+}
 
-  const bool wants_text = deliver(
-      invocation, result, object, [&](const std::string& path) { write_pr(result.log_z, path); },
-      [&](const std::string& json) {
-        return logz_page(invocation, run.loaded, run.choice, result, run.seconds, json);
-      });
-  if (!wants_text) return 0;
+std::string table(const LogZ& answer) {
   constexpr double log_ten = 2.302585092994045684;
-  print_text(fmt::format("log Z     {:.12g}", result.log_z));
-  if (!result.exact) {
-    if (!std::isnan(result.mcse)) print_text(fmt::format(" ± {:.2g}", result.mcse));
-    if (!std::isnan(result.lower) && !std::isnan(result.upper))
-      print_text(fmt::format("   between {:.10g} and {:.10g}", result.lower, result.upper));
-    else if (!std::isnan(result.lower))
-      print_text(fmt::format("   at least {:.10g}", result.lower));
-    else if (!std::isnan(result.upper))
-      print_text(fmt::format("   at most {:.10g}", result.upper));
-  }
-  print_text(fmt::format("\nlog10 Z   {:.12g}\nmethod {}, {}, {:.3f} s\n", result.log_z / log_ten,
-                         run.method_text(), result.exact ? "exact" : "estimated", run.seconds));
+  std::string text = fmt::format("log Z     {:.12g}", answer.log_z);
+  if (!answer.exact && std::isfinite(answer.mcse)) text += fmt::format(" ± {:.2g}", answer.mcse);
+  text += fmt::format("   ({})\nlog10 Z   {:.12g}\n", what_it_is(answer), answer.log_z / log_ten);
+  if (std::isfinite(answer.interval_lower))
+    text += fmt::format("95 %      {:.10g} to {:.10g}\n", answer.interval_lower, answer.interval_upper);
+  if (!answer.exact && (std::isfinite(answer.lower) || std::isfinite(answer.upper)))
+    text += fmt::format("certified {}{}{}\n",
+                        std::isfinite(answer.lower) ? fmt::format("at least {:.10g}", answer.lower) : "",
+                        std::isfinite(answer.lower) && std::isfinite(answer.upper) ? ", " : "",
+                        std::isfinite(answer.upper) ? fmt::format("at most {:.10g}", answer.upper) : "");
+  return text + fmt::format("{}, {:.3f} s\n", method_text(answer.provenance), answer.provenance.seconds);
+}
+
+int run(const Call& call, Question& question) {
+  const Output& output = question.output;
+  check_outputs(output, {".PR", ".pr", ".json"}, "", call.arguments);
+  const ProgressBar bar(output.quiet);
+  const Loaded loaded = load(question, call.arguments[0]);
+  LogZ answer = log_z(loaded.model, question.options, run_control());
+  add_settings(question, answer.provenance.options);
+  const bool wants_text = deliver(
+      output, answer.provenance.warnings, to_json(answer),
+      [&](const std::string& path) { write_pr(answer.log_z, path); },
+      [&](const std::string& json) { return page_of(answer, json); });
+  if (wants_text) print_text(table(answer));
   return 0;
+}
+
+}  // namespace
+
+Command logz_command() {
+  auto question = std::make_shared<Question>();
+  Command command{"logz",
+                  "the logarithm of the partition function",
+                  {model_argument()},
+                  "drover logz models/grid-3x3.uai",
+                  {},
+                  [question](const Call& call) { return run(call, *question); }};
+  describe_evidence(command.options, *question);
+  describe(command.options, question->options, Task::logz);
+  describe(command.options, question->limits);
+  describe(command.options, question->output, "write log10 Z here: .PR (UAI) or .json", true);
+  return command;
 }
 
 }  // namespace drover::app

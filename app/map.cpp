@@ -1,67 +1,72 @@
 // drover map: a most probable joint state.
 #include <fmt/format.h>
 
+#include <cmath>
+#include <memory>
+
 #include "app/commands.hpp"
-#include "app/page.hpp"
-#include "app/task_run.hpp"
+#include "app/load.hpp"
+#include "app/output.hpp"
+#include "app/progress.hpp"
 #include "drover/core/plural.hpp"
 #include "drover/io/result_files.hpp"
+#include "drover/report/pages.hpp"
 
 namespace drover::app {
 
 namespace {
 
-void print_assignment(const Loaded& loaded, const std::vector<Value>& assignment) {
+void print_assignment(const BestState& answer, const std::vector<VariableId>& query) {
   constexpr std::size_t most_rows = 60;
+  const bool queried = !query.empty();
+  const std::size_t rows = queried ? query.size() : std::min(most_rows, answer.variables);
   TextTable table({"VARIABLE", "STATE"});
-  for (std::size_t r = 0; r < loaded.query.size() && (loaded.queried || r < most_rows); ++r) {
-    const VariableId v = loaded.query[r];
-    table.row({loaded.model.variable_name(v), loaded.model.state_name(v, assignment[v])});
+  for (std::size_t r = 0; r < rows; ++r) {
+    const VariableId v = queried ? query[r] : static_cast<VariableId>(r);
+    table.row({answer.names.variable(v), answer.names.state(v, answer.assignment[v])});
   }
   table.print();
-  if (!loaded.queried && loaded.query.size() > most_rows)
+  if (!queried && answer.variables > rows)
     print_text(fmt::format("... and {}: --out FILE.MAP or --json has all\n",
-                           counted(loaded.query.size() - most_rows, "more variable")));
+                           counted(answer.variables - rows, "more variable")));
+}
+
+int run(const Call& call, Question& question) {
+  const Output& output = question.output;
+  check_outputs(output, {".MAP", ".map", ".json"}, "", call.arguments);
+  const ProgressBar bar(output.quiet);
+  const Loaded loaded = load(question, call.arguments[0]);
+  BestState answer = best_state(loaded.model, question.options, run_control());
+  add_settings(question, answer.provenance.options);
+  const bool wants_text = deliver(
+      output, answer.provenance.warnings, to_json(answer, loaded.query),
+      [&](const std::string& path) { write_map(answer.assignment, path); },
+      [&](const std::string& json) { return page_of(answer, json, loaded.query); });
+  if (!wants_text) return 0;
+  print_assignment(answer, loaded.query);
+  std::string proof = answer.optimal ? "proven optimal" : "not proven optimal";
+  if (!answer.optimal && std::isfinite(answer.upper)) proof += fmt::format("; at most {:.10g}", answer.upper);
+  print_text(fmt::format("\nlog score {:.10g} ({})\n{}, {:.3f} s\n", answer.log_score, proof,
+                         method_text(answer.provenance), answer.provenance.seconds));
+  return 0;
 }
 
 }  // namespace
 
-int run_map(const Invocation& invocation) {
-  check_outputs(invocation.settings, {".MAP", ".map", ".json"});
-  const auto run = run_task(invocation, Task::map,
-                            [](const Method& method, const Problem& problem, const Monitor& monitor,
-                               const Loaded&) { return method.map(problem, monitor); });
-  const Loaded& loaded = run.loaded;
-  const BestStateResult& result = run.result;
-
-  const std::vector<Value> assignment = whole_assignment(loaded.graph, result.assignment);
-  std::vector<Value> shown;
-  std::vector<std::string> names;
-  for (VariableId v : loaded.query) {
-    shown.push_back(assignment[v]);
-    if (loaded.queried || !loaded.model.variable_names.empty())
-      names.push_back(loaded.model.variable_name(v));
-  }
-  JsonObject object = json_envelope(invocation, result.warnings, run.choice.because);
-  object.add("method", std::string(run.choice.method->name));
-  if (!names.empty()) object.add("variables", names);
-  object.add_raw("assignment", json_array(shown));
-  object.add("log_score", result.log_score);
-  object.add("optimal", result.optimal);
-  if (!result.details.is_null()) object.add("details", result.details);
-  object.add("seconds", run.seconds);
-
-  const bool wants_text = deliver(
-      invocation, result, object, [&](const std::string& path) { write_map(assignment, path); },
-      [&](const std::string& json) {
-        return map_page(invocation, loaded, run.choice, result, run.seconds, json);
-      });
-  if (!wants_text) return 0;
-  print_assignment(loaded, assignment);
-  print_text(fmt::format("\nlog score {:.10g} ({})\nmethod {}, {:.3f} s\n", result.log_score,
-                         result.optimal ? "proven optimal" : "not proven optimal", run.method_text(),
-                         run.seconds));
-  return 0;
+Command map_command() {
+  auto question = std::make_shared<Question>();
+  Command command{"map",
+                  "a most probable joint state",
+                  {model_argument()},
+                  "drover map models/sprinkler.bif --observe lawn=wet",
+                  {},
+                  [question](const Call& call) { return run(call, *question); }};
+  describe_evidence(command.options, *question);
+  describe_query(command.options, *question);
+  describe(command.options, question->options, Task::map);
+  describe(command.options, question->limits);
+  describe(command.options, question->output, "write the state here: .MAP (UAI) or .json", true);
+  return command;
 }
 
 }  // namespace drover::app

@@ -2,153 +2,92 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
+#include <memory>
 
 #include "app/commands.hpp"
-#include "app/page.hpp"
-#include "app/task_run.hpp"
+#include "app/load.hpp"
+#include "app/output.hpp"
+#include "app/progress.hpp"
 #include "drover/core/plural.hpp"
 #include "drover/io/result_files.hpp"
+#include "drover/report/pages.hpp"
 
 namespace drover::app {
 
 namespace {
 
-// The result in terms of the model's variables: observed ones are point masses without error.
-struct Shown {
-  std::vector<std::vector<double>> marginals;
-  std::vector<std::vector<double>> mcse;
-};
-
-Shown spread_to_model(const Loaded& loaded, const MarginalsResult& result) {
-  Shown shown;
-  for (std::size_t v = 0; v < loaded.model.variable_count(); ++v) {
-    const VariableId free = loaded.graph.free_variable[v];
-    if (free != no_variable) {
-      shown.marginals.push_back(result.marginals[free]);
-      shown.mcse.push_back(result.mcse[free]);
-      continue;
-    }
-    std::vector<double> point(loaded.model.cardinalities[v], 0.0);
-    point[loaded.graph.clamped_value[v]] = 1;
-    shown.marginals.push_back(std::move(point));
-    shown.mcse.emplace_back(loaded.model.cardinalities[v], 0.0);
-  }
-  return shown;
-}
-
-template <class Rows>
-Rows only_queried(const Loaded& loaded, const Rows& rows) {
-  Rows picked;
-  for (VariableId v : loaded.query) picked.push_back(rows[v]);
-  return picked;
-}
-
-void print_table(const Loaded& loaded, const MarginalsResult& result, const Shown& shown) {
-  constexpr std::size_t most_rows = 60;
-  const auto observed = [&](VariableId v) {
-    const auto& variables = loaded.evidence.variables;
-    return std::find(variables.begin(), variables.end(), v) != variables.end();
-  };
+void print_table(const Marginals& answer, const std::vector<VariableId>& query) {
+  constexpr std::size_t most_rows = 60, most_states = 12;
+  const bool queried = !query.empty();
+  const std::size_t rows = queried ? query.size() : std::min(most_rows, answer.variables);
   TextTable table({"VARIABLE", "DISTRIBUTION"});
-  std::size_t rows = 0;
-  for (VariableId v : loaded.query) {
-    if (!loaded.queried && rows++ == most_rows) break;
+  for (std::size_t r = 0; r < rows; ++r) {
+    const VariableId v = queried ? query[r] : static_cast<VariableId>(r);
+    const std::span<const double> p = answer.probabilities[v];
     std::string cells;
-    const auto& p = shown.marginals[v];
-    for (std::size_t k = 0; k < p.size() && (k < 12 || loaded.queried); ++k) {
-      cells += fmt::format("{}{} {:.6f}", k > 0 ? "   " : "",
-                           loaded.model.state_name(v, static_cast<Value>(k)), p[k]);
-      if (!result.exact && shown.mcse[v][k] > 0) cells += fmt::format(" ± {:.1g}", shown.mcse[v][k]);
+    for (std::size_t k = 0; k < p.size() && (k < most_states || queried); ++k) {
+      cells += fmt::format("{}{} {:.6f}", k > 0 ? "   " : "", answer.names.state(v, k), p[k]);
+      if (!answer.exact && answer.mcse[v][k] > 0) cells += fmt::format(" ± {:.1g}", answer.mcse[v][k]);
     }
-    if (p.size() > 12 && !loaded.queried) cells += "   ... " + counted(p.size() - 12, "more state");
-    if (loaded.graph.free_variable[v] == no_variable) cells += observed(v) ? "   (observed)" : "   (fixed)";
-    table.row({loaded.model.variable_name(v), cells});
+    if (p.size() > most_states && !queried)
+      cells += "   ... " + counted(p.size() - most_states, "more state");
+    if (std::ranges::binary_search(answer.fixed, v))
+      cells += std::ranges::find(answer.evidence.variables, v) != answer.evidence.variables.end()
+                   ? "   (observed)"
+                   : "   (fixed)";
+    table.row({answer.names.variable(v), cells});
   }
   table.print();
-  if (!loaded.queried && loaded.query.size() > most_rows)
+  if (!queried && answer.variables > rows)
     print_text(fmt::format("... and {}: --query NAME,... picks some, --out FILE.MAR or --json has all\n",
-                           counted(loaded.query.size() - most_rows, "more variable")));
+                           counted(answer.variables - rows, "more variable")));
 }
 
-// Mean and standard deviation of the log score over the shown chains, at the recorded sweeps.
-std::string trace_json(const Trace& trace) {
-  std::vector<double> mean(trace.sweep.size(), 0.0), deviation(trace.sweep.size(), 0.0);
-  const auto chains = static_cast<double>(trace.series.size());
-  for (std::size_t r = 0; r < trace.sweep.size(); ++r) {
-    for (const auto& series : trace.series) mean[r] += series[r] / chains;
-    for (const auto& series : trace.series)
-      deviation[r] += (series[r] - mean[r]) * (series[r] - mean[r]) / chains;
-    deviation[r] = std::sqrt(deviation[r]);
-  }
-  return fmt::format("{{\"sweep\": {}, \"mean\": {}, \"sd\": {}}}", json_array(trace.sweep), json_array(mean),
-                     json_array(deviation));
+std::string summary(const Marginals& answer) {
+  std::string text = "\n" + method_text(answer.provenance);
+  if (!answer.exact && answer.chains == 0)
+    text += fmt::format("\n{} iterations; an approximation", answer.sweeps);
+  else if (!answer.exact)
+    text +=
+        fmt::format("\n{}, {} after {} of burn-in; {}", counted(answer.chains, "chain"),
+                    counted(answer.sweeps, "sweep"), answer.burn_in, diagnostics_text(answer.diagnostics));
+  const char* verdict = answer.exact ? "exact" : answer.converged ? "converged" : "NOT converged";
+  return text + fmt::format("\n{}, {:.3f} s\n", verdict, answer.provenance.seconds);
 }
 
-JsonObject result_object(const Invocation& invocation, const Loaded& loaded, const Choice& choice,
-                         const MarginalsResult& result, const Shown& shown, double seconds) {
-  JsonObject object = json_envelope(invocation, result.warnings, choice.because);
-  object.add("method", std::string(choice.method->name));
-  std::vector<std::string> names;
-  if (loaded.queried || !loaded.model.variable_names.empty()) {
-    for (VariableId v : loaded.query) names.push_back(loaded.model.variable_name(v));
-    object.add("variables", names);
-  }
-  object.add_raw("marginals", json_nested(only_queried(loaded, shown.marginals)));
-  object.add_raw("mcse", json_nested(only_queried(loaded, shown.mcse)));
-  object.add("converged", result.converged);
-  object.add("diagnostics", to_json(result.diagnostics));
-  object.add("sweeps", result.sweeps);
-  object.add("burn_in", result.burn_in);
-  object.add("chains", result.chains);
-  object.add("updates", result.updates);
-  if (!result.pairs.empty()) {
-    nlohmann::ordered_json pairs = nlohmann::ordered_json::array();
-    for (const auto& [i, j] : result.pairs)
-      pairs.push_back({loaded.graph.model_variable[i], loaded.graph.model_variable[j]});
-    object.add("pairs", pairs);
-    object.add_raw("pair_marginals", json_nested(result.pair_marginals));
-  }
-  if (!result.best_state.empty()) {
-    object.add_raw("best_state", json_array(whole_assignment(loaded.graph, result.best_state)));
-    object.add("best_log_score", result.best_log_score);
-    object.add_raw("log_score_trace", trace_json(result.scores));
-  }
-  if (!result.details.is_null()) object.add("details", result.details);
-  object.add("seconds", seconds);
-  return object;
+int run(const Call& call, Question& question) {
+  const Output& output = question.output;
+  check_outputs(output, {".MAR", ".mar", ".json"}, question.options.checkpoint.file, call.arguments);
+  const ProgressBar bar(output.quiet);
+  const Loaded loaded = load(question, call.arguments[0]);
+  Marginals answer = marginals(loaded.model, question.options, run_control());
+  add_settings(question, answer.provenance.options);
+  const bool wants_text = deliver(
+      output, answer.provenance.warnings, to_json(answer, loaded.query),
+      [&](const std::string& path) { write_mar(answer.probabilities, path); },
+      [&](const std::string& json) { return page_of(answer, loaded.model, json, loaded.query); });
+  if (!wants_text) return 0;
+  print_table(answer, loaded.query);
+  print_text(summary(answer));
+  return 0;
 }
 
 }  // namespace
 
-int run_marginals(const Invocation& invocation) {
-  check_outputs(invocation.settings, {".MAR", ".mar", ".json"});
-  const auto run = run_task(invocation, Task::marginals,
-                            [](const Method& method, const Problem& problem, const Monitor& monitor,
-                               const Loaded&) { return method.marginals(problem, monitor); });
-  const Loaded& loaded = run.loaded;
-  const MarginalsResult& result = run.result;
-  const Shown shown = spread_to_model(loaded, result);
-  const JsonObject object = result_object(invocation, loaded, run.choice, result, shown, run.seconds);
-  const bool wants_text = deliver(
-      invocation, result, object, [&](const std::string& path) { write_mar(shown.marginals, path); },
-      [&](const std::string& json) {
-        return marginals_page(invocation, loaded, run.choice, result, run.seconds, json);
-      });
-  if (!wants_text) return 0;
-  print_table(loaded, result, shown);
-  std::string summary = "\nmethod " + run.method_text();
-  if (!result.exact && result.chains == 0)
-    summary += fmt::format("\n{} iterations; an approximation", result.sweeps);
-  else if (!result.exact)
-    summary += fmt::format(
-        "\n{}, {} after {} of burn-in; largest R-hat {:.4f}, smallest ESS {:.0f}, largest MCSE "
-        "{:.2g}",
-        counted(result.chains, "chain"), counted(result.sweeps, "sweep"), result.burn_in,
-        result.diagnostics.rhat_max, result.diagnostics.ess_min, result.diagnostics.mcse_max);
-  const char* verdict = result.exact ? "exact" : result.converged ? "converged" : "NOT converged";
-  print_text(summary + fmt::format("\n{}, {:.3f} s\n", verdict, run.seconds));
-  return 0;
+Command marginals_command() {
+  auto question = std::make_shared<Question>();
+  Command command{"marginals",
+                  "the probability of every state of every variable",
+                  {model_argument()},
+                  "drover marginals models/sprinkler.bif --observe lawn=wet",
+                  {},
+                  [question](const Call& call) { return run(call, *question); }};
+  describe_evidence(command.options, *question);
+  describe_query(command.options, *question);
+  describe(command.options, question->options, Task::marginals);
+  describe(command.options, question->limits);
+  describe(command.options, question->output, "write the marginals here: .MAR (UAI) or .json", true);
+  return command;
 }
 
 }  // namespace drover::app

@@ -8,20 +8,11 @@
 #include <filesystem>
 
 #include "drover/core/error.hpp"
-#include "drover/core/json_text.hpp"
-#include "drover/core/version.hpp"
 #include "drover/io/atomic_file.hpp"
 
 namespace drover::app {
 
 namespace {
-
-void append_number(std::string& text, double number) {
-  if (std::isfinite(number))
-    fmt::format_to(std::back_inserter(text), "{}", number);
-  else
-    text += "null";
-}
 
 // Columns are aligned by characters, not bytes.
 std::size_t display_width(const std::string& text) {
@@ -31,77 +22,22 @@ std::size_t display_width(const std::string& text) {
 
 }  // namespace
 
-void JsonObject::add(std::string key, const nlohmann::ordered_json& value) {
-  members_.emplace_back(std::move(key), json_text(value));
+std::string method_text(const Provenance& provenance) {
+  return "method " + provenance.method + (provenance.because.empty() ? "" : " (" + provenance.because + ")");
 }
 
-std::string JsonObject::text() const {
-  std::string text = "{";
-  for (std::size_t m = 0; m < members_.size(); ++m)
-    text += fmt::format("{}{}: {}", m > 0 ? ",\n " : "\n ", nlohmann::json(members_[m].first).dump(),
-                        members_[m].second);
-  return text + "\n}\n";
+std::string diagnostics_text(const Diagnostics& diagnostics) {
+  if (!std::isfinite(diagnostics.rhat_max) || !std::isfinite(diagnostics.ess_min))
+    return "too short for R-hat and effective sample size";
+  std::string text = diagnostics.rhat_max < 1000 ? fmt::format("largest R-hat {:.4f}", diagnostics.rhat_max)
+                                                 : "largest R-hat above 1000";
+  text += fmt::format(", smallest ESS {:.0f}", diagnostics.ess_min);
+  if (std::isfinite(diagnostics.mcse_max)) text += fmt::format(", largest MCSE {:.2g}", diagnostics.mcse_max);
+  return text;
 }
 
-JsonObject json_envelope(const Invocation& invocation, const std::vector<std::string>& warnings,
-                         const std::string& chosen_because) {
-  JsonObject object;
-  object.add("command", invocation.command);
-  object.add("version", version());
-  object.add("model", invocation.arguments.empty() ? "" : invocation.arguments.front());
-  object.add("seed", invocation.settings.seed);
-  nlohmann::ordered_json settings = nlohmann::ordered_json::object();
-  for (const OptionSpec& option : option_table()) {
-    if (!takes_option(invocation.command, option) || option.name == "config" || option.name == "json")
-      continue;
-    if (const auto* flag = std::get_if<bool Settings::*>(&option.field))
-      settings[std::string(option.name)] = invocation.settings.**flag;
-    else if (const auto* whole = std::get_if<std::int64_t Settings::*>(&option.field))
-      settings[std::string(option.name)] = invocation.settings.**whole;
-    else if (const auto* real = std::get_if<double Settings::*>(&option.field))
-      settings[std::string(option.name)] = invocation.settings.**real;
-    else
-      settings[std::string(option.name)] = option_text(invocation.settings, option);
-  }
-  object.add("settings", settings);
-  object.add("warnings", warnings);
-  if (!chosen_because.empty()) object.add("chosen_because", chosen_because);
-  return object;
-}
-
-std::string json_array(std::span<const double> numbers) {
-  std::string text = "[";
-  for (std::size_t k = 0; k < numbers.size(); ++k) {
-    if (k > 0) text += ',';
-    append_number(text, numbers[k]);
-  }
-  return text + "]";
-}
-
-std::string json_array(std::span<const Value> numbers) {
-  std::string text = "[";
-  for (std::size_t k = 0; k < numbers.size(); ++k)
-    fmt::format_to(std::back_inserter(text), "{}{}", k > 0 ? "," : "", numbers[k]);
-  return text + "]";
-}
-
-std::string json_nested(const std::vector<std::vector<double>>& rows) {
-  std::string text = "[";
-  for (std::size_t r = 0; r < rows.size(); ++r) {
-    text += r > 0 ? ",[" : "[";
-    for (std::size_t k = 0; k < rows[r].size(); ++k) {
-      if (k > 0) text += ',';
-      append_number(text, rows[r][k]);
-    }
-    text += ']';
-  }
-  return text + "]";
-}
-
-nlohmann::ordered_json to_json(const Diagnostics& diagnostics) {
-  return {{"rhat_max", diagnostics.rhat_max},
-          {"ess_min", diagnostics.ess_min},
-          {"mcse_max", diagnostics.mcse_max}};
+Argument model_argument() {
+  return {"MODEL", "a model file: .uai, .bif, .fg, .coo, .drv, each also .gz"};
 }
 
 void TextTable::print() const {
@@ -119,45 +55,39 @@ void TextTable::print() const {
   print_text(text);
 }
 
-bool ends_with(std::string_view text, std::string_view ending) {
-  return text.size() >= ending.size() && text.substr(text.size() - ending.size()) == ending;
-}
-
 bool is_standard_output(std::string_view path) {
   return path == "-" || path == "/dev/stdout" || path == "/dev/fd/1";
 }
 
-void check_one_document(const Settings& settings, std::initializer_list<std::string_view> files) {
-  const auto documents =
-      std::count_if(files.begin(), files.end(), is_standard_output) + (settings.json ? 1 : 0);
+void check_one_document(bool json, std::initializer_list<std::string_view> files) {
+  const auto documents = std::count_if(files.begin(), files.end(), is_standard_output) + (json ? 1 : 0);
   if (documents > 1)
     throw Error(ErrorKind::usage,
                 "two documents would go to the standard output: give a file name, or leave --json out");
 }
 
-void check_outputs(const Settings& settings, std::initializer_list<std::string_view> extensions) {
-  if (!settings.out.empty()) {
-    const bool known = std::any_of(extensions.begin(), extensions.end(), [&](std::string_view extension) {
-      return ends_with(settings.out, extension);
-    });
-    if (!known) {
-      std::string list;
-      for (std::string_view extension : extensions)
-        list += (list.empty() ? "" : ", ") + std::string(extension);
-      throw Error(ErrorKind::usage,
-                  fmt::format("--out {}: expected a file name that ends in {}", settings.out, list));
-    }
+void check_outputs(const Output& output, std::initializer_list<std::string_view> extensions,
+                   const std::string& checkpoint, std::span<const std::string> inputs) {
+  if (!output.out.empty() && !std::ranges::any_of(extensions, [&](std::string_view extension) {
+        return output.out.ends_with(extension);
+      })) {
+    std::string list;
+    for (std::string_view extension : extensions) list += (list.empty() ? "" : ", ") + std::string(extension);
+    throw OptionError("out", output.out, "a file name that ends in " + list);
   }
-  check_one_document(settings, {settings.out, settings.report});
-  std::vector<std::pair<std::string_view, std::filesystem::path>> seen;
-  for (const auto& [option, path] : {std::pair<std::string_view, const std::string*>{"--out", &settings.out},
-                                     {"--report", &settings.report},
-                                     {"--checkpoint", &settings.checkpoint}}) {
+  check_one_document(output.json, {output.out, output.report});
+  std::error_code code;
+  std::vector<std::pair<std::string, std::filesystem::path>> seen;
+  for (const std::string& input : inputs)
+    if (std::filesystem::is_regular_file(input, code))
+      seen.emplace_back("the input", std::filesystem::weakly_canonical(input, code));
+  for (const auto& [option, path] : {std::pair<std::string_view, const std::string*>{"--out", &output.out},
+                                     {"--report", &output.report},
+                                     {"--checkpoint", &checkpoint}}) {
     if (path->empty() || is_standard_output(*path)) continue;
-    std::error_code code;
     const std::filesystem::path place = std::filesystem::weakly_canonical(*path, code);
     for (const auto& [other, taken] : seen)
-      if (taken == place)
+      if (taken == place || std::filesystem::equivalent(taken, place, code))
         throw Error(ErrorKind::usage, fmt::format("{} and {} name the same file {}", other, option, *path));
     seen.emplace_back(option, place);
     // A pipe or device is opened once, to be written: whoever reads it would take a trial for the end.
@@ -165,6 +95,10 @@ void check_outputs(const Settings& settings, std::initializer_list<std::string_v
     if (std::filesystem::exists(status) && std::filesystem::is_other(status)) continue;
     AtomicFile probe(*path);
   }
+}
+
+void check_outputs(const Settings& settings, std::initializer_list<std::string_view> extensions) {
+  check_outputs(Output{settings.out, settings.report, settings.json, settings.quiet, {}}, extensions);
 }
 
 void print_text(const std::string& text) {
@@ -176,9 +110,23 @@ void print_json(const JsonObject& object) {
   print_text(object.text());
 }
 
-void print_warnings(const Settings& settings, const std::vector<std::string>& warnings) {
-  if (settings.quiet) return;
-  for (const std::string& warning : warnings) fmt::print(stderr, "drover: warning: {}\n", warning);
+void print_warnings(bool quiet, const std::vector<std::string>& warnings) {
+  if (quiet) return;
+  for (const std::string& warning : warnings)
+    std::fputs(fmt::format("drover: warning: {}\n", warning).c_str(), stderr);
+}
+
+bool deliver(const Output& output, const std::vector<std::string>& warnings, const JsonObject& object,
+             const std::function<void(const std::string& path)>& write_own,
+             const std::function<std::string(const std::string& json)>& make_page) {
+  if (output.out.ends_with(".json"))
+    write_file(output.out, object.text());
+  else if (!output.out.empty())
+    write_own(output.out);
+  if (!output.report.empty()) write_file(output.report, make_page(object.text()));
+  print_warnings(output.quiet, warnings);
+  if (output.json) print_json(object);
+  return !output.json && !is_standard_output(output.out) && !is_standard_output(output.report);
 }
 
 }  // namespace drover::app

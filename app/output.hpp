@@ -1,41 +1,27 @@
 // What a command prints: one JSON object, or tables for people.
 #pragma once
 
+#include <functional>
 #include <initializer_list>
-#include <nlohmann/json.hpp>
 #include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-#include "app/command_line.hpp"
+#include "app/command.hpp"
+#include "app/settings.hpp"
+#include "drover/core/json_writer.hpp"
 #include "drover/run/result.hpp"
+#include "drover/task/provenance.hpp"
 
 namespace drover::app {
 
-/// A JSON object whose large arrays are formatted by hand: members keep their order, numbers round-trip.
-class JsonObject {
- public:
-  /// Bytes in strings that are not UTF-8 become U+FFFD.
-  void add(std::string key, const nlohmann::ordered_json& value);
-  void add_raw(std::string key, std::string json) { members_.emplace_back(std::move(key), std::move(json)); }
-  std::string text() const;
-
- private:
-  std::vector<std::pair<std::string, std::string>> members_;
-};
-
-/// The members every result has: command, version, model, seed, the settings that made it, warnings,
-/// chosen_because.
-JsonObject json_envelope(const Invocation& invocation, const std::vector<std::string>& warnings,
-                         const std::string& chosen_because = "");
-
-/// NaN becomes null.
-std::string json_array(std::span<const double> numbers);
-std::string json_array(std::span<const Value> numbers);
-std::string json_nested(const std::vector<std::vector<double>>& rows);
-nlohmann::ordered_json to_json(const Diagnostics& diagnostics);
+/// "method gibbs (because ...)"
+std::string method_text(const Provenance& provenance);
+/// "largest R-hat 1.0012, smallest ESS 5210, largest MCSE 0.001"; what is not known is left out.
+std::string diagnostics_text(const Diagnostics& diagnostics);
+Argument model_argument();
 
 /// Prints to stdout with columns aligned.
 class TextTable {
@@ -51,15 +37,23 @@ class TextTable {
 /// Whether a file of this name is the standard output.
 bool is_standard_output(std::string_view path);
 /// Raises usage when more than one document would go to the standard output: these files and --json.
-void check_one_document(const Settings& settings, std::initializer_list<std::string_view> files);
-/// Fails early, before hours of work: --out must end in one of `extensions`, and --out, --report and
-/// --checkpoint must be writable and different files.
+void check_one_document(bool json, std::initializer_list<std::string_view> files);
+/// Fails early, before hours of work: --out must end in one of `extensions`, and all files that will be
+/// written must be writable, different from one another and none of the files that are read.
+void check_outputs(const Output& output, std::initializer_list<std::string_view> extensions,
+                   const std::string& checkpoint = "", std::span<const std::string> inputs = {});
 void check_outputs(const Settings& settings, std::initializer_list<std::string_view> extensions);
-bool ends_with(std::string_view text, std::string_view ending);
 
 void print_text(const std::string& text);
 void print_json(const JsonObject& object);
 /// Prints each as "drover: warning: ..." on stderr, unless quiet.
-void print_warnings(const Settings& settings, const std::vector<std::string>& warnings);
+void print_warnings(bool quiet, const std::vector<std::string>& warnings);
+
+/// Writes --out (JSON by its extension, else through `write_own`) and --report, then prints warnings and,
+/// with
+/// --json, the object. Returns whether a table for people is still wanted.
+bool deliver(const Output& output, const std::vector<std::string>& warnings, const JsonObject& object,
+             const std::function<void(const std::string& path)>& write_own,
+             const std::function<std::string(const std::string& json)>& make_page);
 
 }  // namespace drover::app

@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
 #include <csignal>
 #include <cstdio>
 
@@ -12,11 +11,9 @@ namespace drover::app {
 
 namespace {
 
-// The one global of the program: a signal handler can reach nothing else.
-std::atomic<bool> interrupted = false;
-
-void on_interrupt(int) {
-  if (interrupted.exchange(true)) std::_Exit(130);  // a second Ctrl-C does not wait
+void on_signal(int) {
+  if (run_control().stop_requested()) std::_Exit(130);  // a second Ctrl-C does not wait
+  run_control().request_stop();
 }
 
 std::string duration_text(double seconds) {
@@ -26,44 +23,32 @@ std::string duration_text(double seconds) {
   return fmt::format("{:.1f} h", seconds / 3600);
 }
 
-constexpr auto checkpoint_interval = std::chrono::seconds(30);
-
 }  // namespace
 
-ProgressBar::ProgressBar(const Settings& settings)
-    : visible_(!settings.quiet && isatty(STDERR_FILENO) != 0),
-      time_limit_(settings.time),
+RunControl& run_control() {
+  static RunControl control;
+  return control;
+}
+
+void install_signal_handlers() {
+  run_control();  // made before a handler can ask for it
+  for (int signal : {SIGINT, SIGTERM, SIGHUP}) std::signal(signal, on_signal);
+}
+
+ProgressBar::ProgressBar(bool quiet)
+    : visible_(!quiet && isatty(STDERR_FILENO) != 0),
       start_(std::chrono::steady_clock::now()),
-      last_shown_(start_),
-      last_checkpoint_(start_) {
-  std::signal(SIGINT, on_interrupt);
-  std::signal(SIGTERM, on_interrupt);
+      last_shown_(start_) {
+  run_control().watch([this](const Progress& progress) { show(progress); });
 }
 
 ProgressBar::~ProgressBar() {
   clear();
+  run_control().watch({});
 }
 
 double ProgressBar::seconds() const {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
-}
-
-bool ProgressBar::was_interrupted() const {
-  return interrupted;
-}
-
-Monitor ProgressBar::monitor() {
-  Monitor monitor;
-  monitor.should_stop = [this] { return interrupted || (time_limit_ > 0 && seconds() >= time_limit_); };
-  monitor.time_fraction = [this] { return time_limit_ > 0 ? std::min(1.0, seconds() / time_limit_) : 0.0; };
-  monitor.checkpoint_due = [this] {
-    const auto now = std::chrono::steady_clock::now();
-    if (now - last_checkpoint_ < checkpoint_interval) return false;
-    last_checkpoint_ = now;
-    return true;
-  };
-  monitor.report = [this](const Progress& progress) { show(progress); };
-  return monitor;
 }
 
 void ProgressBar::show(const Progress& progress) {

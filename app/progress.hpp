@@ -1,34 +1,34 @@
-// What a person sees while a run goes on: a progress bar on stderr, Ctrl-C, and the time limit.
+// What a person sees while a run goes on: a progress bar on stderr. Ctrl-C, a termination or a hang-up ends
+// the run (see run_control()); the result so far is then shown as usual.
 #pragma once
 
 #include <chrono>
-#include <string>
 
-#include "drover/run/monitor.hpp"
-#include "drover/run/settings.hpp"
+#include "drover/core/run_control.hpp"
 
 namespace drover::app {
 
+/// The one run of this program. Signals stop it.
+RunControl& run_control();
+void install_signal_handlers();
+
 class ProgressBar {
  public:
-  explicit ProgressBar(const Settings& settings);
+  explicit ProgressBar(bool quiet);
   ~ProgressBar();
   ProgressBar(const ProgressBar&) = delete;
   ProgressBar& operator=(const ProgressBar&) = delete;
 
-  /// The monitor to hand to an algorithm; valid while this object lives.
-  Monitor monitor();
+  const RunControl& control() const { return run_control(); }
   double seconds() const;
-  bool was_interrupted() const;
+  bool was_interrupted() const { return run_control().stop_requested(); }
   void clear();
 
  private:
   void show(const Progress& progress);
   bool visible_;
-  double time_limit_;
   std::chrono::steady_clock::time_point start_;
   std::chrono::steady_clock::time_point last_shown_;
-  std::chrono::steady_clock::time_point last_checkpoint_;
   bool drawn_ = false;
 };
 

@@ -5,8 +5,8 @@
 #include <cmath>
 
 #include "app/commands.hpp"
-#include "app/output.hpp"
 #include "app/progress.hpp"
+#include "app/settings_output.hpp"
 #include "drover/core/error.hpp"
 #include "drover/io/atomic_file.hpp"
 #include "drover/report/report.hpp"
@@ -34,7 +34,7 @@ int list_experiments(const Settings& settings) {
     nlohmann::ordered_json list = nlohmann::ordered_json::array();
     for (const Experiment& one : experiments::all_experiments())
       list.push_back({{"name", one.name}, {"summary", one.summary}, {"source", one.source}});
-    JsonObject object;
+    SettingsObject object;
     object.add("experiments", list);
     print_json(object);
     return 0;
@@ -109,12 +109,11 @@ int run_reproduce(const Invocation& invocation) {
   if (!settings.data.empty() && !std::filesystem::is_directory(settings.data, ignored))
     throw Error(ErrorKind::cannot_read, fmt::format("{}: not a folder", settings.data));
 
-  ProgressBar bar(settings);
-  experiments::Options options;
-  options.quick = settings.quick;
-  options.data = settings.data;
-  options.seed = static_cast<std::uint64_t>(settings.seed);
-  options.monitor = bar.monitor();
+  ProgressBar bar(settings.quiet);
+  const experiments::Options options{.quick = settings.quick,
+                                     .data = settings.data,
+                                     .seed = static_cast<std::uint64_t>(settings.seed),
+                                     .control = bar.control()};
   const Outcome outcome = experiment.run(options);
   bar.clear();
   const double seconds = bar.seconds();
@@ -124,7 +123,7 @@ int run_reproduce(const Invocation& invocation) {
   for (const Claim& claim : outcome.claims)
     if (!claim.holds) warnings.push_back("does not hold in this run: " + claim.text);
 
-  JsonObject object = json_envelope(invocation, warnings);
+  SettingsObject object = json_envelope(invocation, warnings);
   object.add("experiment", experiment.name);
   object.add("source", experiment.source);
   object.add("quick", settings.quick);
@@ -147,7 +146,7 @@ int run_reproduce(const Invocation& invocation) {
                                                             : object.text());
   if (!settings.report.empty())
     write_file(settings.report, page(experiment, invocation, outcome, seconds, warnings, object.text()));
-  print_warnings(settings, warnings);
+  print_warnings(settings.quiet, warnings);
   if (settings.json) {
     print_json(object);
     return 0;

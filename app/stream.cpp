@@ -11,10 +11,11 @@
 #include <optional>
 
 #include "app/commands.hpp"
-#include "app/load.hpp"
-#include "app/output.hpp"
 #include "app/progress.hpp"
+#include "app/settings_output.hpp"
 #include "drover/core/error.hpp"
+#include "drover/io/evidence.hpp"
+#include "drover/io/model_file.hpp"
 #include "drover/run/edit_stream.hpp"
 
 namespace drover::app {
@@ -83,15 +84,14 @@ class LineSource {
   bool ended_ = false;
 };
 
-DynamicModel dynamic_model(const std::string& path, const Loaded& loaded, const Graph& graph,
+DynamicModel dynamic_model(const std::string& path, const Evidence& evidence, const Graph& graph,
                            const Settings& settings) {
   if (graph.size() != graph.model_size())
     throw Error(ErrorKind::misfit, path + ": stream takes no variables of a single state");
   const std::string why_not = DynamicModel::why_not(graph);
   if (!why_not.empty()) throw Error(ErrorKind::misfit, path + ": stream cannot run this model: " + why_not);
   DynamicModel model(graph, static_cast<std::uint64_t>(settings.seed), settings.half_life);
-  for (std::size_t e = 0; e < loaded.evidence.size(); ++e)
-    model.clamp(loaded.evidence.variables[e], loaded.evidence.values[e]);
+  for (std::size_t e = 0; e < evidence.size(); ++e) model.clamp(evidence.variables[e], evidence.values[e]);
   return model;
 }
 
@@ -99,25 +99,30 @@ DynamicModel dynamic_model(const std::string& path, const Loaded& loaded, const 
 
 int run_stream(const Invocation& invocation) {
   const Settings& settings = invocation.settings;
-  const Loaded loaded = load(invocation);
+  const Model stated = read_model(invocation.arguments.at(0));
+  Evidence evidence;
+  if (!settings.evidence.empty()) evidence = read_evidence(stated, settings.evidence);
+  const Evidence observed = parse_observations(stated, settings.observe);
+  for (std::size_t e = 0; e < observed.size(); ++e) evidence.add(observed.variables[e], observed.values[e]);
+  compile(stated, evidence);  // says when the evidence cannot be
   // Evidence becomes clamps, which an edit can release; so the graph is compiled without it.
-  DynamicModel model = dynamic_model(invocation.arguments.at(0), loaded, compile(loaded.model), settings);
+  DynamicModel model = dynamic_model(invocation.arguments.at(0), evidence, compile(stated), settings);
   LineSource source(settings.edits);
-  ProgressBar progress(settings);
-  const Monitor monitor = progress.monitor();
+  const ProgressBar progress(settings.quiet);
+  const RunControl& control = run_control();
 
   bool unflushed = false;
   EditStream stream(
-      model, loaded.model.variable_names,
+      model, stated.variable_names,
       {static_cast<std::uint64_t>(settings.edits_per_sweep), static_cast<std::uint64_t>(settings.every)},
       [&](std::string_view answer) {
         std::fwrite(answer.data(), 1, answer.size(), stdout);
         std::fputc('\n', stdout);
         unflushed = true;
       });
-  stream.set_should_stop(monitor.should_stop);
+  stream.set_should_stop([&] { return control.should_stop(); });
   constexpr int patience = 100;  // milliseconds between looks at Ctrl-C and the time limit
-  while (!source.finished() && !monitor.should_stop()) {
+  while (!source.finished() && !control.should_stop()) {
     if (const auto line = source.next()) {
       stream.take(*line);
       continue;

@@ -8,18 +8,17 @@
 #include <map>
 
 #include "app/commands.hpp"
-#include "app/load.hpp"
-#include "app/output.hpp"
 #include "app/progress.hpp"
+#include "app/settings_output.hpp"
 #include "drover/core/error.hpp"
 #include "drover/core/random.hpp"
 #include "drover/io/atomic_file.hpp"
+#include "drover/report/tag_page.hpp"
 #include "drover/tag/conll.hpp"
 #include "drover/tag/crf_file.hpp"
-#include "drover/tag/feature_templates.hpp"
 #include "drover/tag/crf_tag.hpp"
 #include "drover/tag/crf_train.hpp"
-#include "drover/report/tag_page.hpp"
+#include "drover/tag/feature_templates.hpp"
 
 namespace drover::app {
 
@@ -145,17 +144,17 @@ int run_train(const Invocation& invocation) {
   }
   const Gazetteers gazetteers = load_gazetteers(settings.gazetteers);
 
-  ProgressBar bar(settings);
-  const Monitor monitor = bar.monitor();
+  ProgressBar bar(settings.quiet);
+  const RunControl& control = run_control();
   CrfTrainSummary summary;
   Crf crf = train_crf(
       text, scheme, held_out.has_labels() ? &held_out : nullptr, templates, gazetteers, options,
       [&](const CrfProgress& progress) {
         std::string phase = fmt::format("iteration {}, loss {:.1f}", progress.iteration, progress.loss);
         if (!std::isnan(progress.f1)) phase += fmt::format(", held-out F1 {:.2f}", 100 * progress.f1);
-        monitor.report(
+        control.report(
             {phase, static_cast<double>(progress.iteration) / static_cast<double>(options.iterations)});
-        return !monitor.should_stop();
+        return !control.should_stop();
       },
       summary);
   std::size_t skip_pairs = 0;
@@ -169,7 +168,7 @@ int run_train(const Invocation& invocation) {
     warnings.emplace_back("no document names a capitalised word twice, so the skip factors are all zero");
   if (!summary.converged && summary.best_iteration == summary.iterations && !bar.was_interrupted())
     warnings.push_back(fmt::format("the training did not converge: {}", summary.ended));
-  JsonObject object = json_envelope(about_model(invocation, settings.out), warnings);
+  SettingsObject object = json_envelope(about_model(invocation, settings.out), warnings);
   Json notes = {
       {"algorithm", settings.algorithm}, {"l1", options.l1},     {"l2", options.l2},
       {"tokens", text.tokens()},         {"loss", summary.loss}, {"iterations", summary.iterations}};
@@ -198,7 +197,7 @@ int run_train(const Invocation& invocation) {
   object.add("skip_pairs", skip_pairs);
   object.add("out", settings.out);
   object.add("seconds", bar.seconds());
-  print_warnings(settings, warnings);
+  print_warnings(settings.quiet, warnings);
   if (settings.json) {
     print_json(object);
     return 0;
@@ -291,7 +290,7 @@ Json entities_json(const TaggedText& text, const Crf& crf, const TagResult& resu
   return list;
 }
 
-void add_score(JsonObject& object, const EntityScore& score) {
+void add_score(SettingsObject& object, const EntityScore& score) {
   object.add("f1", score.all.f1());
   object.add("precision", score.all.precision());
   object.add("recall", score.all.recall());
@@ -345,12 +344,12 @@ int run_labelling(const Invocation& invocation, const std::string& model, const 
   if (settings.sweeps > 0) options.sweeps = static_cast<std::size_t>(settings.sweeps);
   if (settings.iterations > 0) options.iterations = static_cast<std::size_t>(settings.iterations);
 
-  ProgressBar bar(settings);
-  const Monitor monitor = bar.monitor();
+  ProgressBar bar(settings.quiet);
+  const RunControl& control = run_control();
   bool stopped = false;
   const TagResult result = tag_text(crf, text, options, true, [&](double fraction) {
-    monitor.report({"labelling", fraction});
-    stopped |= monitor.should_stop();
+    control.report({"labelling", fraction});
+    stopped |= control.should_stop();
     return !stopped;
   });
   bar.clear();
@@ -361,7 +360,7 @@ int run_labelling(const Invocation& invocation, const std::string& model, const 
     warnings.push_back(fmt::format(
         "in {} documents the messages did not settle, so their confidences are rough", result.unsettled));
 
-  JsonObject object = json_envelope(about_model(invocation, model), warnings, chosen.because);
+  SettingsObject object = json_envelope(about_model(invocation, model), warnings, chosen.because);
   object.add("file", file);
   object.add("method", decoder_name(chosen.decoder));
   object.add("documents", text.documents());
@@ -389,7 +388,7 @@ int run_labelling(const Invocation& invocation, const std::string& model, const 
     if (text.has_labels()) page.facts.emplace_back("F1", fmt::format("{:.2f}", 100 * score.all.f1()));
     write_file(settings.report, render_tag_page(page, text, crf.labels, result.labels, result.confidence));
   }
-  print_warnings(settings, warnings);
+  print_warnings(settings.quiet, warnings);
   if (settings.json) {
     print_json(object);
     return 0;

@@ -7,17 +7,16 @@
 #include <numeric>
 
 #include "app/commands.hpp"
-#include "app/load.hpp"
-#include "app/output.hpp"
 #include "app/progress.hpp"
+#include "app/settings_output.hpp"
 #include "app/text_page.hpp"
 #include "drover/core/error.hpp"
 #include "drover/core/json_text.hpp"
 #include "drover/io/atomic_file.hpp"
-#include "drover/text/demo_corpus.hpp"
-#include "drover/text/text_model_file.hpp"
 #include "drover/io/text_source.hpp"
+#include "drover/text/demo_corpus.hpp"
 #include "drover/text/text_model.hpp"
+#include "drover/text/text_model_file.hpp"
 #include "drover/text/text_posterior.hpp"
 
 namespace drover::app {
@@ -182,7 +181,7 @@ void write_label_table(const std::string& path, const Corpus& corpus, std::span<
   file.commit();
 }
 
-void add_labels(JsonObject& object, const Corpus& corpus, std::span<const std::uint32_t> labels,
+void add_labels(SettingsObject& object, const Corpus& corpus, std::span<const std::uint32_t> labels,
                 std::span<const double> probabilities) {
   std::vector<std::string> names;
   for (const std::uint32_t label : labels) names.push_back(corpus.classes[label]);
@@ -219,15 +218,15 @@ TextResult sample(const Invocation& invocation, Corpus corpus) {
   TextRun run = plan_run(settings, updates * result.options.chains);
   if (result.open == 0 && !result.options.sample_pseudo_counts) run = {0, 1, 1};  // nothing is left to chance
 
-  ProgressBar bar(settings);
-  const Monitor monitor = bar.monitor();
+  ProgressBar bar(settings.quiet);
+  const RunControl& control = run_control();
   result.posterior =
       sample_text(result.corpus.counts, result.shown, result.options, run,
                   [&](std::uint64_t done, std::uint64_t planned) {
-                    monitor.report({done <= run.burn_in ? "burn-in" : "sampling",
+                    control.report({done <= run.burn_in ? "burn-in" : "sampling",
                                     static_cast<double>(done) / static_cast<double>(planned), done,
                                     static_cast<double>(done * updates * result.options.chains), 0});
-                    return !monitor.should_stop();
+                    return !control.should_stop();
                   });
   bar.clear();
   result.seconds = bar.seconds();
@@ -247,9 +246,9 @@ TextResult sample(const Invocation& invocation, Corpus corpus) {
   return result;
 }
 
-JsonObject training_json(const Invocation& invocation, const TextResult& result) {
+SettingsObject training_json(const Invocation& invocation, const TextResult& result) {
   const TextPosterior& posterior = result.posterior;
-  JsonObject object = json_envelope(invocation, result.warnings);
+  SettingsObject object = json_envelope(invocation, result.warnings);
   object.add("method", result.options.collapsed ? "collapsed-gibbs" : "gibbs");
   object.add("documents", result.shown.size());
   object.add("labelled", result.shown.size() - result.open);
@@ -285,7 +284,7 @@ int train(const Invocation& invocation, const std::vector<std::string>& paths) {
   const Settings& settings = invocation.settings;
   check_outputs(settings, {".drv", ".drv.gz", ".json", ".tsv", ".tsv.gz"});
   const TextResult result = sample(invocation, read_documents(invocation, paths));
-  const JsonObject object = training_json(invocation, result);
+  const SettingsObject object = training_json(invocation, result);
   if (ends_with(settings.out, ".json")) {
     write_file(settings.out, object.text());
   } else if (ends_with(settings.out, ".drv") || ends_with(settings.out, ".drv.gz")) {
@@ -295,7 +294,7 @@ int train(const Invocation& invocation, const std::vector<std::string>& paths) {
     write_label_table(settings.out, result.corpus, result.labels, result.posterior.probabilities);
   }
   if (!settings.report.empty()) write_file(settings.report, text_page(invocation, result, object.text()));
-  print_warnings(settings, result.warnings);
+  print_warnings(settings.quiet, result.warnings);
   if (settings.json) {
     print_json(object);
     return 0;
@@ -336,7 +335,7 @@ int predict(const Invocation& invocation) {
   TextModelFile file = read_text_model(invocation.arguments[1]);
   file.words.encoding = settings.encoding;
   file.words.format = settings.input_format;
-  const ProgressBar bar(settings);
+  const ProgressBar bar(settings.quiet);
   const Corpus corpus =
       read_corpus({invocation.arguments.begin() + 2, invocation.arguments.end()}, file.words);
   const std::vector<double> probabilities = predict_classes(file.model, corpus.counts);
@@ -352,7 +351,7 @@ int predict(const Invocation& invocation) {
     warnings.push_back(fmt::format("the model does not know {} of {} words", corpus.unknown_tokens,
                                    corpus.unknown_tokens + corpus.tokens));
 
-  JsonObject object = json_envelope(invocation, warnings);
+  SettingsObject object = json_envelope(invocation, warnings);
   object.add("documents", labels.size());
   object.add("names", corpus.names);
   add_labels(object, corpus, labels, probabilities);
@@ -367,7 +366,7 @@ int predict(const Invocation& invocation) {
     write_file(settings.out, object.text());
   else if (!settings.out.empty())
     write_label_table(settings.out, corpus, labels, probabilities);
-  print_warnings(settings, warnings);
+  print_warnings(settings.quiet, warnings);
   if (settings.json) {
     print_json(object);
     return 0;

@@ -1,4 +1,5 @@
 #include "app/text_page.hpp"
+#include "app/settings_output.hpp"
 
 #include <fmt/format.h>
 
@@ -7,7 +8,6 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 
-#include "app/load.hpp"
 #include "drover/core/json_text.hpp"
 #include "drover/core/version.hpp"
 #include "drover/diagnose/autocorrelation.hpp"

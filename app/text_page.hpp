@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "app/command_line.hpp"
+#include "app/settings.hpp"
 #include "drover/text/corpus.hpp"
 #include "drover/text/text_model.hpp"
 #include "drover/text/text_posterior.hpp"

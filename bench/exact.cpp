@@ -76,7 +76,7 @@ void measure(const std::string& path, std::size_t memory_limit) {
   const double summed = seconds_now();
   const auto marginals = tree.marginals();
   const double marginalised = seconds_now();
-  const BestState best = tree.map();
+  const ScoredState best = tree.map();
   const double ended = seconds_now();
   const Usage usage = usage_now();
   fmt::print(" {:8.3f} {:8.3f} {:9.3f} {:8.3f} {:8.3f} {:8.0f}", planned - begin, summed - planned,

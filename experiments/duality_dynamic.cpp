@@ -151,7 +151,7 @@ Outcome duality_dynamic(const Options& options) {
       .curves = {{"primal-dual, edited in place", {}, {}}, {"Gibbs, coloured and built anew", {}, {}}}};
   bool in_place_wins = true;
   for (std::uint32_t variables : sizes) {
-    if (options.monitor.should_stop()) {
+    if (options.control.should_stop()) {
       outcome.interrupted = true;
       return outcome;
     }

@@ -5,10 +5,10 @@
 
 #include "drover/compile/spin_graph.hpp"
 #include "drover/model/builders.hpp"
-#include "drover/sample/gibbs/gibbs_spin_lanes.hpp"
 #include "drover/sample/dual/primal_dual_lanes.hpp"
 #include "drover/sample/dual/swendsen_wang.hpp"
 #include "drover/sample/dual/tree_primal_dual.hpp"
+#include "drover/sample/gibbs/gibbs_spin_lanes.hpp"
 #include "experiments/all.hpp"
 #include "experiments/duality_mixing.hpp"
 
@@ -39,18 +39,18 @@ Outcome duality_grid(const Options& options) {
     const SpinGraph spins = spin_graph(graph);
     std::vector<std::vector<double>> sweeps(4), by_mean(4);
     std::uint32_t reached[4] = {};
-    if (options.monitor.should_stop()) {
+    if (options.control.should_stop()) {
       outcome.interrupted = true;
       return outcome;
     }
-    options.monitor.report({fmt::format("beta = {}", beta), 0, 0, 0, 0});
+    options.control.report({fmt::format("beta = {}", beta), 0, 0, 0, 0});
     const auto times = mixing_times_of(repetitions, [&](std::uint32_t r, std::size_t m) {
       const std::uint64_t seed = options.seed + r;
-      if (m == 0) return mixing_times(GibbsSpinLanes(spins), seed, most, options.monitor);
-      if (m == 1) return mixing_times(PrimalDualLanes(spins), seed, most, options.monitor);
+      if (m == 0) return mixing_times(GibbsSpinLanes(spins), seed, most, options.control);
+      if (m == 1) return mixing_times(PrimalDualLanes(spins), seed, most, options.control);
       if (m == 2)
-        return mixing_times(TreePrimalDual(graph, ForestChoice::heaviest), seed, most, options.monitor);
-      return mixing_times(SwendsenWang(graph), seed, most, options.monitor);
+        return mixing_times(TreePrimalDual(graph, ForestChoice::heaviest), seed, most, options.control);
+      return mixing_times(SwendsenWang(graph), seed, most, options.control);
     });
     for (const auto& one : times)
       for (std::size_t m = 0; m < 4; ++m) {

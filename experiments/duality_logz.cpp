@@ -74,16 +74,16 @@ std::vector<Group> dense_groups(const Options& options, Outcome& outcome) {
 
 // "NAME --forest" is the method with that option.
 LogZResult log_z_by(std::string_view name, const Graph& graph, const Options& options) {
-  Settings settings;
+  InferenceOptions asked;
   constexpr std::string_view forest = " --forest";
-  settings.forest = name.ends_with(forest);
-  if (settings.forest) name.remove_suffix(forest.size());
-  settings.seed = static_cast<std::int64_t>(options.seed);
-  if (options.quick) settings.sweeps = 400;
-  const Problem problem(graph, settings);
+  asked.dual.forest = name.ends_with(forest);
+  if (asked.dual.forest) name.remove_suffix(forest.size());
+  asked.seed = options.seed;
+  if (options.quick) asked.chains.sweeps = 400;
+  const Problem problem(graph, asked, options.control);
   for (const Method& method : all_methods())
     if (method.name == name && why_not(method, problem, Task::logz).empty())
-      return method.logz(problem, options.monitor);
+      return method.logz(problem, options.control);
   return {};
 }
 
@@ -112,11 +112,11 @@ Outcome duality_logz(const Options& options) {
     const Group& group = groups[g];
     std::map<std::string, std::vector<double>> errors;
     for (std::size_t m = 0; m < group.models.size(); ++m) {
-      if (options.monitor.should_stop()) {
+      if (options.control.should_stop()) {
         outcome.interrupted = true;
         return outcome;
       }
-      options.monitor.report(
+      options.control.report(
           {group.name, static_cast<double>(g) / static_cast<double>(groups.size()), 0, 0, 0});
       const Graph graph = compile(group.models[m]);
       const double exact = log_z_by("exact", graph, options).log_z;

@@ -19,7 +19,7 @@
 #include <string>
 #include <vector>
 
-#include "drover/run/monitor.hpp"
+#include "drover/core/run_control.hpp"
 #include "drover/sample/kernel.hpp"
 
 namespace drover::experiments {
@@ -90,7 +90,7 @@ enum class Reading { both, mean };
 /// For binary variables. Looks at T = 2^(k/8) from 16 on (the window of the first is T = 8 .. 16), until the
 /// wanted readings have settled.
 template <Kernel K>
-MixingTimes mixing_times(const K& kernel, std::uint64_t seed, std::uint64_t most, const Monitor& monitor,
+MixingTimes mixing_times(const K& kernel, std::uint64_t seed, std::uint64_t most, const RunControl& control,
                          Reading wanted = Reading::both) {
   const std::size_t n = kernel.size();
   std::vector<typename K::State> states;
@@ -103,7 +103,7 @@ MixingTimes mixing_times(const K& kernel, std::uint64_t seed, std::uint64_t most
   Settling largest, mean;
   for (int k = 24;; ++k) {
     const auto until = static_cast<std::uint64_t>(std::lround(std::exp2(k / 8.0)));
-    if (until > most || monitor.should_stop()) break;
+    if (until > most || control.should_stop()) break;
     for (; sweep < until; ++sweep) {
       for (auto& state : states) kernel.sweep(state, sweep);
       for (std::uint32_t c = 0; c < mixing_chains; ++c) {

@@ -6,9 +6,9 @@
 #include "drover/compile/spin_graph.hpp"
 #include "drover/core/random.hpp"
 #include "drover/sample/dual/generalized_swendsen_wang.hpp"
-#include "drover/sample/gibbs/gibbs_spin_lanes.hpp"
 #include "drover/sample/dual/primal_dual_lanes.hpp"
 #include "drover/sample/dual/tree_primal_dual.hpp"
+#include "drover/sample/gibbs/gibbs_spin_lanes.hpp"
 #include "experiments/all.hpp"
 #include "experiments/duality_mixing.hpp"
 
@@ -69,23 +69,23 @@ Outcome duality_random(const Options& options) {
   for (std::uint32_t k : factors) {
     std::vector<std::vector<double>> sweeps(4);
     std::uint32_t reached[4] = {};
-    if (options.monitor.should_stop()) {
+    if (options.control.should_stop()) {
       outcome.interrupted = true;
       return outcome;
     }
-    options.monitor.report({fmt::format("k = {}", k), 0, 0, 0, 0});
+    options.control.report({fmt::format("k = {}", k), 0, 0, 0, 0});
     const auto times = mixing_times_of(repetitions, [&](std::uint32_t r, std::size_t m) {
       const Graph graph = random_factors(variables, k * variables, options.seed + r);
       const SpinGraph spins = spin_graph(graph);
       const std::uint64_t most = most_sweeps(k), few = most_slow / k;
       if (m == 0)
-        return mixing_times(GibbsSpinLanes(spins), options.seed, most, options.monitor, Reading::mean);
+        return mixing_times(GibbsSpinLanes(spins), options.seed, most, options.control, Reading::mean);
       if (m == 1)
-        return mixing_times(PrimalDualLanes(spins), options.seed, most, options.monitor, Reading::mean);
+        return mixing_times(PrimalDualLanes(spins), options.seed, most, options.control, Reading::mean);
       if (m == 2)
-        return mixing_times(TreePrimalDual(graph, ForestChoice::heaviest), options.seed, few, options.monitor,
+        return mixing_times(TreePrimalDual(graph, ForestChoice::heaviest), options.seed, few, options.control,
                             Reading::mean);
-      return mixing_times(GeneralizedSwendsenWang(graph), options.seed, few, options.monitor, Reading::mean);
+      return mixing_times(GeneralizedSwendsenWang(graph), options.seed, few, options.control, Reading::mean);
     });
     for (const auto& one : times)
       for (std::size_t m = 0; m < 4; ++m) {

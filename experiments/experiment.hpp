@@ -12,8 +12,8 @@
 #include <string_view>
 #include <vector>
 
+#include "drover/core/run_control.hpp"
 #include "drover/report/report.hpp"
-#include "drover/run/monitor.hpp"
 
 namespace drover::experiments {
 
@@ -21,7 +21,7 @@ struct Options {
   bool quick = false;  ///< a cut-down run of about a minute that still checks the direction of each claim
   std::filesystem::path data;  ///< folder with the data sets; empty when there is none
   std::uint64_t seed = 1;
-  Monitor monitor;  ///< progress and stopping: ask should_stop() between pieces of work
+  const RunControl& control = no_control();  ///< progress; ask should_stop() between pieces of work
 };
 
 struct Row {

@@ -18,9 +18,9 @@
 
 #include "drover/compile/graph.hpp"
 #include "drover/compile/spin_graph.hpp"
-#include "drover/infer/mean_field.hpp"
-#include "drover/image/image.hpp"
 #include "drover/image/denoising.hpp"
+#include "drover/image/image.hpp"
+#include "drover/infer/mean_field.hpp"
 #include "drover/sample/gibbs/gibbs_spin_lanes.hpp"
 #include "drover/sample/herded/herded_gibbs_tables.hpp"
 #include "experiments/all.hpp"
@@ -223,12 +223,12 @@ Outcome herded_denoise(const Options& options) {
     level.single.resize(rival_count);
     level.mean.assign(rival_count, std::vector<double>(repeats, 0.0));
     for (std::size_t run = 0; run < repeats * used; ++run) {
-      if (options.monitor.should_stop()) {
+      if (options.control.should_stop()) {
         outcome.interrupted = true;
         return outcome;
       }
       const double done = static_cast<double>(run) / static_cast<double>(repeats * used);
-      options.monitor.report(
+      options.control.report(
           {fmt::format("sigma = {}", sigmas[s]),
            (static_cast<double>(s - first) + done) / static_cast<double>(std::size(sigmas) - first), 0, 0,
            0});

@@ -11,9 +11,9 @@
 #include <chrono>
 
 #include "drover/tag/conll.hpp"
-#include "drover/tag/feature_templates.hpp"
 #include "drover/tag/crf_tag.hpp"
 #include "drover/tag/crf_train.hpp"
+#include "drover/tag/feature_templates.hpp"
 #include "drover/tag/generate_tagged.hpp"
 #include "experiments/all.hpp"
 #include "experiments/ieer.hpp"
@@ -95,9 +95,9 @@ Outcome herded_ner(const Options& options) {
   Crf crf = train_crf(
       corpora.train, LabelScheme::bio, nullptr, templates, {}, training,
       [&](const CrfProgress& progress) {
-        options.monitor.report({"training", 0.5 * static_cast<double>(progress.iteration) /
+        options.control.report({"training", 0.5 * static_cast<double>(progress.iteration) /
                                                 static_cast<double>(training.iterations)});
-        return !options.monitor.should_stop();
+        return !options.control.should_stop();
       },
       summary);
   const std::size_t seeds = options.quick ? 2 : 5;
@@ -119,11 +119,11 @@ Outcome herded_ner(const Options& options) {
     Curve annealed_curve{model + ", annealed Gibbs", {}, {}, false},
         herded_curve{model + ", herded Gibbs", {}, {}, false};
     for (std::size_t k = 0; k < std::size(sweep_counts); ++k) {
-      if (options.monitor.should_stop()) {
+      if (options.control.should_stop()) {
         outcome.interrupted = true;
         return outcome;
       }
-      options.monitor.report({model, 0.5 + static_cast<double>(done++) / 12.0});
+      options.control.report({model, 0.5 + static_cast<double>(done++) / 12.0});
       const std::size_t sweeps = sweep_counts[k];
       std::vector<double> f1, log_score;
       double seconds = 0;

@@ -89,11 +89,11 @@ Outcome herded_rates(const Options& options) {
     const auto skip = static_cast<std::size_t>(n);
     std::vector<double> herded_mean, gibbs_mean, herded_slopes, gibbs_slopes;
     for (std::uint32_t r = 0; r < repetitions; ++r) {
-      if (options.monitor.should_stop()) {
+      if (options.control.should_stop()) {
         outcome.interrupted = true;
         return outcome;
       }
-      options.monitor.report({fmt::format("complete graph, n = {}", n),
+      options.control.report({fmt::format("complete graph, n = {}", n),
                               (n - 4 + static_cast<double>(r) / repetitions) / (most_variables - 3), 0, 0,
                               0});
       const Graph graph =

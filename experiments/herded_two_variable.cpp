@@ -105,11 +105,11 @@ Outcome herded_two_variable(const Options& options) {
   const std::size_t used = options.quick ? 2 : all_epsilons.size();
   if (options.quick) outcome.notes.emplace_back("quick: eps = 0.1 and 0.01 only, shorter runs");
   for (std::size_t e = 0; e < used; ++e) {
-    if (options.monitor.should_stop()) {
+    if (options.control.should_stop()) {
       outcome.interrupted = true;
       break;
     }
-    options.monitor.report({fmt::format("eps = {}", all_epsilons[e]),
+    options.control.report({fmt::format("eps = {}", all_epsilons[e]),
                             static_cast<double>(e) / static_cast<double>(used), 0, 0, 0});
     const double epsilon = all_epsilons[e];
     const Graph graph = two_variables(epsilon);

@@ -11,12 +11,12 @@
 #include <algorithm>
 #include <numeric>
 
-#include "drover/core/random.hpp"
-#include "drover/herd/herding.hpp"
 #include "drover/classify/logistic_regression.hpp"
 #include "drover/classify/naive_bayes.hpp"
 #include "drover/classify/nearest_neighbours.hpp"
 #include "drover/classify/online_logistic.hpp"
+#include "drover/core/random.hpp"
+#include "drover/herd/herding.hpp"
 #include "drover/machine/pseudo_likelihood.hpp"
 #include "experiments/all.hpp"
 #include "experiments/herding_data.hpp"
@@ -79,8 +79,8 @@ const Printed printed[4][columns] = {{0.23, {}, 0.28, 0.32, 0.23, 0.23, {}},
 
 class Trial {
  public:
-  Trial(const Split& split, std::uint64_t samples, const Monitor& monitor)
-      : split_(split), joint_(joint_rows(split.train)), samples_(samples), monitor_(monitor) {}
+  Trial(const Split& split, std::uint64_t samples, const RunControl& control)
+      : split_(split), joint_(joint_rows(split.train)), samples_(samples), control_(control) {}
 
   void run(double (&errors)[columns]) {
     std::vector<Value> first;
@@ -92,7 +92,7 @@ class Trial {
     errors[bayes] = error_rate(naive_bayes(split_.train), split_.test);
     errors[logistic] =
         error_rate(logistic_regression(split_.train, {.minimiser = {.gradient_tolerance = 1e-4}},
-                                       [&](auto...) { return monitor_.should_stop(); })
+                                       [&](auto...) { return control_.should_stop(); })
                        .classifier,
                    split_.test);
   }
@@ -110,21 +110,21 @@ class Trial {
           online.learn(x.first(inputs), x.back());
           if (first != nullptr && online.rows() <= 10'000) first->insert(first->end(), x.begin(), x.end());
         },
-        [&](std::uint64_t) { return !monitor_.should_stop(); });
+        [&](std::uint64_t) { return !control_.should_stop(); });
     return error_rate(online.classifier(), split_.test);
   }
 
   double fit_machine(std::span<const Value> rows) {
     const std::size_t variables = split_.train.cardinalities.size() + 1;
     const auto fit = fit_pseudo_likelihood(rows, variables, {.minimiser = {.gradient_tolerance = 1e-4}},
-                                           [&](auto...) { return monitor_.should_stop(); });
+                                           [&](auto...) { return control_.should_stop(); });
     return error_rate(MachineClassifier{fit.machine}, split_.test);
   }
 
   const Split& split_;
   std::vector<Value> joint_;
   std::uint64_t samples_;
-  const Monitor& monitor_;
+  const RunControl& control_;
 };
 
 }  // namespace
@@ -145,15 +145,15 @@ Outcome herding_classify(const Options& options) {
     const HerdingData& data = all[k];
     std::vector<double> errors[columns];
     for (std::size_t r = 0; r < repetitions; ++r) {
-      options.monitor.report(
+      options.control.report(
           {fmt::format("{}, split {}", data.name, r + 1),
            (static_cast<double>(k) + static_cast<double>(r) / static_cast<double>(repetitions)) / 4, 0, 0,
            0});
       const Split split =
           random_split(data, std::min(data.train, most), std::min(data.test, most), options.seed + r);
       double found[columns];
-      Trial(split, samples, options.monitor).run(found);
-      if (options.monitor.should_stop()) {
+      Trial(split, samples, options.control).run(found);
+      if (options.control.should_stop()) {
         outcome.interrupted = true;
         return outcome;
       }

@@ -72,23 +72,23 @@ FeatureSet table_cells(std::size_t variables, std::size_t order) {
 }
 
 Distribution count_herded(const HerdingData& data, FeatureSet features, std::uint64_t samples,
-                          const Monitor& monitor) {
+                          const RunControl& control) {
   const Moments moments = moments_of(std::move(features), data.values);
   Herding herding(moments);
   std::vector<std::uint64_t> counts(data.variables + 1, 0);
   run_herding(
       herding, samples, {}, [&](std::span<const Value> x) { ++counts[ones_in(x)]; },
-      [&](std::uint64_t) { return !monitor.should_stop(); });
+      [&](std::uint64_t) { return !control.should_stop(); });
   return smoothed(counts);
 }
 
 /// As in the paper, as many samples are thrown away as kept; here by 64 chains that start at rows of the
 /// data.
 Distribution count_pseudo_likelihood(const HerdingData& data, std::uint64_t samples, std::uint64_t seed,
-                                     const Monitor& monitor) {
+                                     const RunControl& control) {
   const auto fit =
       fit_pseudo_likelihood(data.values, data.variables, {.minimiser = {.gradient_tolerance = 1e-4}},
-                            [&](std::size_t, double) { return monitor.should_stop(); });
+                            [&](std::size_t, double) { return control.should_stop(); });
   const SpinGraph graph = spin_graph(compile(fit.machine.model()));
   const GibbsSpinLanes kernel(graph);
   auto state = kernel.start(seed, 0);
@@ -100,7 +100,7 @@ Distribution count_pseudo_likelihood(const HerdingData& data, std::uint64_t samp
   const std::uint64_t sweeps = (samples + kernel.lanes() - 1) / kernel.lanes();
   std::vector<std::uint64_t> counts(data.variables + 1, 0);
   std::vector<Value> x(data.variables);
-  for (std::uint64_t t = 0; t < 2 * sweeps && !monitor.should_stop(); ++t) {
+  for (std::uint64_t t = 0; t < 2 * sweeps && !control.should_stop(); ++t) {
     kernel.sweep(state, t);
     for (std::uint32_t lane = 0; t >= sweeps && lane < kernel.lanes(); ++lane) {
       kernel.read(state, lane, x);
@@ -149,26 +149,26 @@ Outcome herding_counts(const Options& options) {
   for (std::size_t k = 0; k < all.size(); ++k) {
     const HerdingData& data = all[k];
     const auto begin = [&](const char* what, double done) {
-      options.monitor.report({fmt::format("{}, {}", data.name, what),
+      options.control.report({fmt::format("{}, {}", data.name, what),
                               (static_cast<double>(k) + done) / static_cast<double>(all.size()), 0, 0, 0});
     };
     const Distribution truth = count_data(data);
     const std::vector<std::uint32_t> binary(data.variables, 2);
     begin("triples of ones", 0);
     const Distribution triple_ones =
-        count_herded(data, complete_features(binary, 3), samples, options.monitor);
+        count_herded(data, complete_features(binary, 3), samples, options.control);
     begin("pairs of ones", 0.3);
-    const Distribution pair_ones = count_herded(data, complete_features(binary, 2), samples, options.monitor);
+    const Distribution pair_ones = count_herded(data, complete_features(binary, 2), samples, options.control);
     begin("tables of pairs", 0.4);
-    const Distribution pairs = count_herded(data, table_cells(data.variables, 2), samples, options.monitor);
+    const Distribution pairs = count_herded(data, table_cells(data.variables, 2), samples, options.control);
     const bool triples_in_paper = k < 2;
     Distribution triples = triple_ones;
     if (triples_in_paper)
-      triples = count_herded(data, table_cells(data.variables, 3), samples, options.monitor);
+      triples = count_herded(data, table_cells(data.variables, 3), samples, options.control);
     begin("pseudo-likelihood", 0.6);
-    const Distribution fitted = count_pseudo_likelihood(data, samples, options.seed, options.monitor);
+    const Distribution fitted = count_pseudo_likelihood(data, samples, options.seed, options.control);
     const Distribution independent = count_independent(data);
-    if (options.monitor.should_stop()) {
+    if (options.control.should_stop()) {
       outcome.interrupted = true;
       return outcome;
     }

@@ -86,8 +86,8 @@ Outcome herding_tipi(const Options& options) {
       dots.y.push_back(w[1]);
     }
     if (t % 65536 == 0) {
-      options.monitor.report({"herding", static_cast<double>(t) / static_cast<double>(steps), t, 0, 0});
-      if (options.monitor.should_stop()) {
+      options.control.report({"herding", static_cast<double>(t) / static_cast<double>(steps), t, 0, 0});
+      if (options.control.should_stop()) {
         outcome.interrupted = true;
         break;
       }

@@ -175,10 +175,10 @@ std::vector<Bits> draw(const Problem& problem, const Reading& reading, const Boo
       }
       BooleanMaxProduct::State state = solver.start(extra, lean);
       for (std::uint32_t done = 0; done < effort.sweeps; done += 20) {
-        if (options.monitor.should_stop()) stopped = true;
+        if (options.control.should_stop()) stopped = true;
         if (stopped) return;
         if (group == 0)
-          options.monitor.report({reading.name,
+          options.control.report({reading.name,
                                   (static_cast<double>(start) + static_cast<double>(done) / effort.sweeps) /
                                       static_cast<double>(effort.starts),
                                   done, 0, 0});

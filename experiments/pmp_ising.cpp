@@ -212,15 +212,15 @@ std::unique_ptr<MachineSampler> few_updates_sampler(const std::string& method, s
 }
 
 double learn_spins(SpinModel& model, const SpinMeans& data, MachineSampler& sampler,
-                   const SpinTraining& training, const Monitor& monitor, const std::string& phase) {
+                   const SpinTraining& training, const RunControl& control, const std::string& phase) {
   const double begin = processor_seconds();
   BinaryMachine machine = spin_machine(model);
   const UpdateOptions update{.rule = StepRule::adam, .rate = training.rate};
   UpdateRule pair_rule(update, model.pairs.size()), bias_rule(update, model.biases.size());
   BitBatch batch;
   for (std::uint64_t t = 0; t < training.iterations; ++t) {
-    if (monitor.should_stop()) return -1;
-    monitor.report({phase, static_cast<double>(t) / static_cast<double>(training.iterations), t, 0, 0});
+    if (control.should_stop()) return -1;
+    control.report({phase, static_cast<double>(t) / static_cast<double>(training.iterations), t, 0, 0});
     sampler.draw(machine, t, batch);
     SpinMeans gradient = spin_means(batch, model.bits);
     const auto l1 = static_cast<float>(training.l1);

@@ -18,8 +18,8 @@
 #include <string>
 #include <vector>
 
+#include "drover/core/run_control.hpp"
 #include "drover/machine/machine_sampler.hpp"
-#include "drover/run/monitor.hpp"
 
 namespace drover::experiments {
 
@@ -55,7 +55,7 @@ struct SpinTraining {
 };
 /// Adam on all data at every step; returns the processor seconds spent, or a negative number when stopped.
 double learn_spins(SpinModel& model, const SpinMeans& data, MachineSampler& sampler,
-                   const SpinTraining& training, const Monitor& monitor, const std::string& phase);
+                   const SpinTraining& training, const RunControl& control, const std::string& phase);
 
 /// Fresh samples (rows of zeros and ones) after each of the growing numbers of sweeps, all on the way of the
 /// same chains, or of the same noise for PMP.

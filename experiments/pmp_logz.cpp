@@ -161,12 +161,12 @@ std::vector<Errors> compare(const std::string& kind, const std::string& reading,
   std::vector<Errors> all;
   Curve pmp{"PMP", {}, {}}, other{"MPLP", {}, {}};
   for (const std::uint32_t size : sizes) {
-    if (options.monitor.should_stop()) {
+    if (options.control.should_stop()) {
       outcome.interrupted = true;
       break;
     }
     const std::string label = fmt::format("{} {}, {}", kind, size, reading);
-    options.monitor.report({label, -1, 0, 0, 0});
+    options.control.report({label, -1, 0, 0, 0});
     all.push_back(run(size));
     const Errors& errors = all.back();
     for (const auto* one : {&errors.pmp, &errors.mplp})

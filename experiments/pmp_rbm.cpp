@@ -106,8 +106,8 @@ Outcome pmp_rbm(const Options& options) {
   const std::size_t group = 128;
   std::vector<std::vector<Value>> drawn(sweeps.size());
   std::size_t done = 0;
-  for (; done < samples && !options.monitor.should_stop(); done += group) {
-    options.monitor.report(
+  for (; done < samples && !options.control.should_stop(); done += group) {
+    options.control.report(
         {"perturbing", static_cast<double>(done) / static_cast<double>(samples), done, 0, 0});
     const std::size_t count = std::min(group, samples - done);
     std::vector<float> extra(count * n);

@@ -90,9 +90,9 @@ Outcome pmp_rbm_twos(const Options& options) {
     const double begin = processor_seconds();
     const FitSummary summary =
         fit(machine, training, *source, fit_options, [&](std::uint64_t iteration, double) {
-          options.monitor.report(
+          options.control.report(
               {one.name, static_cast<double>(iteration) / static_cast<double>(iterations), iteration, 0, 0});
-          return options.monitor.should_stop();
+          return options.control.should_stop();
         });
     if (summary.iterations < iterations) {
       outcome.interrupted = true;

@@ -132,7 +132,7 @@ class Comparison {
   bool learn(MachineSampler& sampler, const SpinTraining& training, const std::string& phase,
              const std::string& method, std::uint32_t sweeps, Point& point) const {
     SpinModel model = spin_model(truth_.size);
-    const double seconds = learn_spins(model, means_, sampler, training, options_.monitor, phase);
+    const double seconds = learn_spins(model, means_, sampler, training, options_.control, phase);
     if (seconds < 0) return false;
     const std::uint32_t last[] = {sweeps};
     const auto drawn = samples_on_the_way(spin_machine(model), method, setting_.rows, last, seed_ + 1);

@@ -74,11 +74,11 @@ Outcome pmp_toy(const Options& options) {
                 .x_label = "iteration",
                 .y_label = "theta"};
   for (int run = 0; run < seeds; ++run) {
-    if (options.monitor.should_stop()) {
+    if (options.control.should_stop()) {
       outcome.interrupted = true;
       break;
     }
-    options.monitor.report({fmt::format("seed {}", run + 1), static_cast<double>(run) / seeds, 0, 0, 0});
+    options.control.report({fmt::format("seed {}", run + 1), static_cast<double>(run) / seeds, 0, 0, 0});
     const std::uint64_t seed = options.seed + 39 + static_cast<std::uint64_t>(run);
     std::vector<float> theta = {0.0F};
     UpdateRule rule({.rule = StepRule::adam, .rate = 0.01}, 1);

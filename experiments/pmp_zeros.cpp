@@ -85,7 +85,7 @@ bool compare_with_lp(const Pictures& data, const Options& options, Outcome& outc
             : named_sampler(method,
                             {.chains = chains, .sweeps = 50, .persistent = false, .seed = options.seed});
     const double seconds = learn_spins(model, means, *sampler, {.iterations = iterations, .rate = 0.01},
-                                       options.monitor, fmt::format("{} at {}", method, size));
+                                       options.control, fmt::format("{} at {}", method, size));
     if (seconds < 0) return false;
     std::vector<Value> drawn;
     if (method == "lp") {
@@ -164,7 +164,7 @@ Outcome pmp_zeros(const Options& options) {
     const std::unique_ptr<MachineSampler> sampler = named_sampler(
         one.method,
         {.chains = one.chains, .sweeps = trained_sweeps, .persistent = one.persistent, .seed = options.seed});
-    const double time = learn_spins(model, means, *sampler, training, options.monitor, one.name);
+    const double time = learn_spins(model, means, *sampler, training, options.control, one.name);
     if (time < 0) {
       outcome.interrupted = true;
       return outcome;

@@ -9,9 +9,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "drover/io/text_source.hpp"
 #include "drover/text/corpus.hpp"
 #include "drover/text/demo_corpus.hpp"
-#include "drover/io/text_source.hpp"
 #include "drover/text/text_model.hpp"
 #include "drover/text/text_posterior.hpp"
 #include "experiments/all.hpp"
@@ -99,12 +99,12 @@ Outcome text_sentiment(const Options& options) {
             corpus.counts, shown,
             {.classes = classes, .chains = 4, .collapsed = collapsed, .seed = options.seed + r}, run,
             [&](std::uint64_t sweep, std::uint64_t planned) {
-              options.monitor.report(
+              options.control.report(
                   {fmt::format("{}, {:g} % labelled", method, 100 * share),
                    (done + static_cast<double>(sweep) / static_cast<double>(planned)) / pieces, sweep, 0, 0});
-              return !options.monitor.should_stop();
+              return !options.control.should_stop();
             });
-        if (options.monitor.should_stop()) {
+        if (options.control.should_stop()) {
           outcome.interrupted = true;
           return outcome;
         }

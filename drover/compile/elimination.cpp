@@ -43,7 +43,7 @@ class ComponentSearch {
  private:
   // Searching longer than the solution takes would be waste; a step costs about as much as a table entry.
   bool enough() const {
-    if (limits_.work > limits_.work_budget || (options_.stop && options_.stop())) return true;
+    if (limits_.work > limits_.work_budget || options_.control->should_stop()) return true;
     return best_.exact && static_cast<double>(limits_.work - first_work_) > best_.cost.total_entries / 2;
   }
 

@@ -12,19 +12,19 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <vector>
 
 #include "drover/compile/graph.hpp"
+#include "drover/core/run_control.hpp"
 
 namespace drover {
 
 struct OrderOptions {
   std::uint32_t tries = 200;  ///< greedy orders tried per component, over all heuristics
   std::uint64_t seed = 1;
-  double log2_limit = 64;                   ///< give up on orders with a clique above 2^this entries
-  std::uint64_t work_budget = 400'000'000;  ///< elementary steps; about a second
-  std::function<bool()> stop;  ///< asked between tries; true ends the search with the best so far
+  double log2_limit = 64;                     ///< give up on orders with a clique above 2^this entries
+  std::uint64_t work_budget = 400'000'000;    ///< elementary steps; about a second
+  const RunControl* control = &no_control();  ///< its end leaves the best order so far
 };
 
 struct EliminationOrder {

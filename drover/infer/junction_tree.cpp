@@ -80,9 +80,9 @@ ExactPlan plan_exact(const Graph& graph, const ExactOptions& options) {
 
 class JunctionTree::Engine {
  public:
-  Engine(const Graph& graph, const ExactPlan& plan, std::function<bool()> stop)
+  Engine(const Graph& graph, const ExactPlan& plan, const RunControl& control)
       : graph_(graph),
-        stop_(std::move(stop)),
+        control_(control),
         width_(plan.order.width),
         tree_(build_cluster_tree(graph, plan.order.order)),
         predicted_(static_cast<std::size_t>(predict_bytes(tree_))),
@@ -142,7 +142,7 @@ class JunctionTree::Engine {
     return result;
   }
 
-  BestState map() {
+  ScoredState map() {
     const Table messages = std::make_unique_for_overwrite<double[]>(message_offsets_.back());
     std::vector<double> shifts(tree_.size());
     pass_up(Reduce::maximum, messages.get(), shifts);
@@ -155,7 +155,7 @@ class JunctionTree::Engine {
           std::max_element(weights.begin(), weights.begin() + static_cast<std::ptrdiff_t>(states));
       conditionals.assign(c, static_cast<std::size_t>(best - weights.begin()), x.data());
     }
-    BestState result;
+    ScoredState result;
     result.assignment.resize(graph_.size());
     for (std::size_t p = 0; p < x.size(); ++p) result.assignment[tree_.variable_at[p]] = x[p];
     result.log_score = log_score(graph_, result.assignment);
@@ -204,9 +204,7 @@ class JunctionTree::Engine {
     return chosen;
   }
 
-  void check_stop() const {
-    if (stop_ && stop_()) throw Error(ErrorKind::stopped, "stopped before exact inference had a result");
-  }
+  void check_stop() const { fail_if_stopped(control_, "exact inference"); }
 
   std::vector<Operand> operands_of(std::size_t c, const double* messages) const {
     std::vector<Operand> operands;
@@ -301,7 +299,7 @@ class JunctionTree::Engine {
   }
 
   const Graph& graph_;
-  std::function<bool()> stop_;
+  const RunControl& control_;
   std::uint32_t width_;
   ClusterTree tree_;
   std::size_t predicted_;
@@ -318,7 +316,7 @@ JunctionTree::JunctionTree(const Graph& graph, const ExactOptions& options)
 
 JunctionTree::JunctionTree(const Graph& graph, const ExactPlan& plan, const ExactOptions& options) {
   refuse_above(plan, options.memory_limit_bytes);
-  engine_ = std::make_unique<Engine>(graph, plan, options.stop);
+  engine_ = std::make_unique<Engine>(graph, plan, *options.control);
 }
 
 JunctionTree::~JunctionTree() = default;
@@ -341,7 +339,7 @@ std::vector<std::vector<double>> JunctionTree::pair_marginals(
     std::span<const std::pair<VariableId, VariableId>> pairs) {
   return engine_->pair_marginals(pairs);
 }
-BestState JunctionTree::map() {
+ScoredState JunctionTree::map() {
   return engine_->map();
 }
 void JunctionTree::sample(std::uint64_t seed, std::uint64_t first_draw, std::size_t count,

@@ -24,7 +24,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <span>
 #include <utility>
@@ -32,14 +31,15 @@
 
 #include "drover/compile/elimination.hpp"
 #include "drover/compile/graph.hpp"
+#include "drover/core/run_control.hpp"
 
 namespace drover {
 
 struct ExactOptions {
   std::size_t memory_limit_bytes = std::size_t{8} << 30;
   std::uint32_t order_tries = 200;
-  std::uint64_t seed = 1;        ///< of the elimination order's tie-breaks; never of draws
-  std::function<bool()> stop{};  ///< true ends the work with Error stopped; called from any thread
+  std::uint64_t seed = 1;                     ///< of the elimination order's tie-breaks; never of draws
+  const RunControl* control = &no_control();  ///< its end raises stopped; must outlive the tree
 };
 
 /// What exact inference would take; costs an elimination order and no tables.
@@ -54,7 +54,7 @@ struct ExactPlan {
 
 ExactPlan plan_exact(const Graph& graph, const ExactOptions& options = {});
 
-struct BestState {
+struct ScoredState {
   std::vector<Value> assignment;  ///< of the free variables
   double log_score = 0;
 };
@@ -71,14 +71,14 @@ class JunctionTree {
   std::size_t predicted_bytes() const;
   std::uint32_t width() const;
 
-  // Each raises bad_data when Z = 0, stopped when options.stop says so. The upward pass runs once, at the
+  // Each raises bad_data when Z = 0, stopped when options.control ends. The upward pass runs once, at the
   // first call that needs it.
   double log_z();
   std::vector<std::vector<double>> marginals();  ///< of every free variable
   /// p(x_i, x_j), row-major with x_i the row, for pairs that share a factor (or at least a cluster; else
   /// misfit).
   std::vector<std::vector<double>> pair_marginals(std::span<const std::pair<VariableId, VariableId>> pairs);
-  BestState map();
+  ScoredState map();
   /// Draws first_draw .. first_draw + count - 1; out has count rows of size() values. Draw d depends on the
   /// seed and d only.
   void sample(std::uint64_t seed, std::uint64_t first_draw, std::size_t count, std::span<Value> out);

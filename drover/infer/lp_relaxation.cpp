@@ -161,7 +161,7 @@ double lp_columns(const Graph& graph) {
   return columns;
 }
 
-LpResult solve_lp_relaxation(const Graph& graph, double seconds_limit, const std::function<bool()>& stop) {
+LpResult solve_lp_relaxation(const Graph& graph, const RunControl& control) {
   LpBuilder builder(graph);
   const Program program = builder.finish();
   LpResult result;
@@ -176,17 +176,17 @@ LpResult solve_lp_relaxation(const Graph& graph, double seconds_limit, const std
                       program.upper.data(), program.objective.data(), program.row_lower.data(),
                       program.row_upper.data());
   library.setOptimizationDirection(clp.get(), -1);
-  if (seconds_limit > 0) library.setMaximumSeconds(clp.get(), seconds_limit);
   // A slice goes on from the basis of the last one. They grow, so that starting again cannot go round for
   // ever.
   constexpr int unfinished = 3;
   int status = unfinished;
   constexpr double longest = 1e9;
-  for (double slice = stop ? 5000 : longest; status == unfinished; slice = std::min(longest, 1.5 * slice)) {
+  for (double slice = 5000; status == unfinished; slice = std::min(longest, 1.5 * slice)) {
+    if (control.has_time_limit()) library.setMaximumSeconds(clp.get(), control.seconds_left());
     library.setMaximumIterations(clp.get(), static_cast<int>(slice));
     library.dual(clp.get(), 0);
     status = library.status(clp.get());
-    if (!stop || stop()) break;
+    if (control.should_stop()) break;
   }
   if (status == 1)
     throw Error(ErrorKind::bad_data, "every state has probability zero: the linear program has no solution");

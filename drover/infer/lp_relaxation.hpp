@@ -13,10 +13,10 @@
 // Size: a column per pair and table entry. CLP's simplex takes minutes beyond some 10^5 columns.
 #pragma once
 
-#include <functional>
 #include <vector>
 
 #include "drover/compile/graph.hpp"
+#include "drover/core/run_control.hpp"
 
 namespace drover {
 
@@ -30,9 +30,8 @@ struct LpResult {
 };
 
 /// Gates must be small enough for tables (can_expand_gates). Raises bad_data when no state is possible. The
-/// simplex method runs in slices of iterations; between them `stop` is asked whether to give up.
-LpResult solve_lp_relaxation(const Graph& graph, double seconds_limit = 0,
-                             const std::function<bool()>& stop = {});
+/// simplex method runs in slices of iterations; between them it may be stopped.
+LpResult solve_lp_relaxation(const Graph& graph, const RunControl& control = no_control());
 
 /// Columns the program would have.
 double lp_columns(const Graph& graph);

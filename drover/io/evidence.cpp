@@ -95,8 +95,13 @@ std::uint32_t find(std::string_view word, const std::vector<std::string>& names,
   candidates.reserve(names.size());
   for (const std::string& name : names) candidates.push_back(name.c_str());
   const std::string near = nearest_name(std::string(word), candidates.data(), candidates.size());
-  fail_usage(fmt::format("unknown {} \"{}\"{}", what, word,
-                         near.empty() ? "" : fmt::format("; did you mean \"{}\"?", near)));
+  constexpr std::size_t most_listed = 12;
+  std::string all;
+  if (names.size() <= most_listed)
+    for (const std::string& name : names) all += (all.empty() ? "" : ", ") + name;
+  fail_usage(fmt::format("unknown {} \"{}\"{}{}", what, word,
+                         near.empty() ? "" : fmt::format("; did you mean \"{}\"?", near),
+                         all.empty() ? "" : fmt::format(" (there are: {})", all)));
 }
 
 VariableId find_variable(const Model& model, std::string_view word) {
@@ -147,20 +152,32 @@ Evidence read_evidence(const Model& model, const std::string& path) {
   return read_evidence(model, source);
 }
 
-Evidence parse_observations(const Model& model, std::string_view text) {
-  static const std::vector<std::string> no_names;
-  Evidence evidence;
+std::vector<Observation> split_observations(std::string_view text) {
+  std::vector<Observation> observations;
   for (std::string_view part : split(text)) {
     const std::size_t equals = find_mark(part, '=');
     if (equals == std::string_view::npos)
       fail_usage(fmt::format("expected NAME=VALUE in the observations, found \"{}\"", part));
-    const VariableId v = find_variable(model, trim(part.substr(0, equals)));
+    observations.emplace_back(trim(part.substr(0, equals)), trim(part.substr(equals + 1)));
+  }
+  return observations;
+}
+
+Evidence evidence_of(const Model& model, std::span<const Observation> observations) {
+  static const std::vector<std::string> no_names;
+  Evidence evidence;
+  for (const auto& [name, state] : observations) {
+    const VariableId v = find_variable(model, name);
     const auto& states = v < model.state_names.size() ? model.state_names[v] : no_names;
-    const std::uint32_t value = find(trim(part.substr(equals + 1)), states, model.cardinalities[v],
+    const std::uint32_t value = find(state, states, model.cardinalities[v],
                                      fmt::format("state of variable {}:", model.variable_name(v)));
     evidence.add(v, static_cast<Value>(value));
   }
   return evidence;
+}
+
+Evidence parse_observations(const Model& model, std::string_view text) {
+  return evidence_of(model, split_observations(text));
 }
 
 std::vector<VariableId> parse_query(const Model& model, std::string_view text) {

@@ -1,8 +1,10 @@
 // Evidence and queries: from UAI evidence files, or typed with names or numbers.
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "drover/io/text_source.hpp"
@@ -16,7 +18,13 @@ namespace drover {
 Evidence read_evidence(const Model& model, TextSource& source);
 Evidence read_evidence(const Model& model, const std::string& path);
 
-/// "smoke=yes,xray=0": names or numbers on both sides, names first. Raises usage.
+/// A variable and its state as a person writes them: names or numbers, names first.
+using Observation = std::pair<std::string, std::string>;
+
+/// "smoke=yes,xray=0" as (smoke, yes), (xray, 0); a name that holds = or a comma may be quoted. Raises usage.
+std::vector<Observation> split_observations(std::string_view text);
+/// The same as evidence. Raises usage for what the model does not have.
+Evidence evidence_of(const Model& model, std::span<const Observation> observations);
 Evidence parse_observations(const Model& model, std::string_view text);
 
 /// "dysp,17": names or numbers. Raises usage.

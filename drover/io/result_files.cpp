@@ -19,12 +19,12 @@ void expect_header(TextSource& source, const char* word) {
 
 }  // namespace
 
-void write_mar(std::span<const std::vector<double>> marginals, const std::string& path) {
+void write_mar(const Distributions& marginals, const std::string& path) {
   AtomicFile file(path);
   file.write(fmt::format("MAR\n{}", marginals.size()));
-  for (const std::vector<double>& marginal : marginals) {
-    file.write(fmt::format(" {}", marginal.size()));
-    for (double p : marginal) {
+  for (std::size_t v = 0; v < marginals.size(); ++v) {
+    file.write(fmt::format(" {}", marginals[v].size()));
+    for (double p : marginals[v]) {
       file.write(' ');
       file.write(NumberText(p));
     }

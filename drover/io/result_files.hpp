@@ -5,13 +5,14 @@
 #include <string>
 #include <vector>
 
+#include "drover/core/distributions.hpp"
 #include "drover/core/types.hpp"
 #include "drover/io/text_source.hpp"
 
 namespace drover {
 
 /// "MAR", then the number of variables and for each its cardinality and probabilities.
-void write_mar(std::span<const std::vector<double>> marginals, const std::string& path);
+void write_mar(const Distributions& marginals, const std::string& path);
 std::vector<std::vector<double>> read_mar(TextSource& source);
 std::vector<std::vector<double>> read_mar(const std::string& path);
 

@@ -18,31 +18,25 @@ std::string why_not(const Problem& problem, Task) {
   return "";
 }
 
-LogZResult logz(const Problem& problem, const Monitor& monitor) {
-  const Settings& settings = problem.settings();
+LogZResult logz(const Problem& problem, const RunControl& control) {
+  const Chains& chains = problem.options().chains;
   ImportanceOptions options;
-  options.seed = static_cast<std::uint64_t>(settings.seed);
-  options.chains = settings.chains > 0 ? static_cast<std::uint32_t>(settings.chains) : 256;
+  options.seed = problem.options().seed;
+  options.chains = chains.count.value_or(256);
   const double per_sweep =
       static_cast<double>(std::max<std::size_t>(1, problem.graph().size())) * options.chains;
-  options.sweeps = settings.sweeps > 0
-                       ? static_cast<std::uint64_t>(settings.sweeps)
-                       : static_cast<std::uint64_t>(std::clamp(5e9 / per_sweep, 200.0, 5000.0));
-  options.stop = monitor.should_stop;
-  options.progress = [&](double share) {
-    Progress progress;
-    progress.phase = "annealing";
-    progress.fraction = std::max(share, monitor.time_fraction());
-    progress.updates = share * static_cast<double>(options.sweeps) * per_sweep;
-    monitor.report(progress);
-  };
+  options.sweeps =
+      chains.sweeps.value_or(static_cast<std::uint64_t>(std::clamp(5e9 / per_sweep, 200.0, 5000.0)));
+  options.control = &control;
   const ImportanceResult estimate = with_lane_kernel(problem, options.chains, [&](const auto& kernel) {
     return annealed_importance(problem.graph(), kernel, options);
   });
   LogZResult result;
+  result.resolved["chains"] = options.chains;
+  result.resolved["sweeps"] = options.sweeps;
   result.log_z = estimate.log_z;
-  result.lower = estimate.lower;
-  result.upper = estimate.upper;
+  result.interval_lower = estimate.lower;
+  result.interval_upper = estimate.upper;
   result.mcse = estimate.mcse;
   result.chains = static_cast<std::uint32_t>(estimate.log_weights.size());
   result.sweeps = options.sweeps;

@@ -15,31 +15,32 @@ std::string why_not(const Problem&, Task) {
   return "";
 }
 
-BestStateResult map(const Problem& problem, const Monitor& monitor) {
-  const Settings& settings = problem.settings();
+BestStateResult map(const Problem& problem, const RunControl& control) {
+  const Chains& chains = problem.options().chains;
   const Graph& graph = problem.graph();
   AnnealOptions options;
-  options.seed = static_cast<std::uint64_t>(settings.seed);
-  options.reads = settings.chains > 0 ? static_cast<std::uint32_t>(settings.chains) : 128;
+  options.seed = problem.options().seed;
+  options.reads = chains.count.value_or(128);
   // About 10^10 updates by default, between 200 and 10,000 sweeps.
   const double per_sweep = static_cast<double>(std::max<std::size_t>(1, graph.size())) * options.reads;
-  options.sweeps = settings.sweeps > 0
-                       ? static_cast<std::uint64_t>(settings.sweeps)
-                       : static_cast<std::uint64_t>(std::clamp(1e10 / per_sweep, 200.0, 10'000.0));
-  options.stop = monitor.should_stop;
-  if (settings.min_inverse_temperature >= 0) {
+  options.sweeps =
+      chains.sweeps.value_or(static_cast<std::uint64_t>(std::clamp(1e10 / per_sweep, 200.0, 10'000.0)));
+  options.control = &control;
+  if (const auto hottest = problem.options().temperatures.min_inverse) {
     options.range = temperature_range(graph);
-    options.range.hot = settings.min_inverse_temperature;
+    options.range.hot = *hottest;
   }
   // With a time limit and no number of reads, whole annealing runs follow one another until the time is up.
-  const bool repeat = settings.time > 0 && settings.chains == 0;
+  const bool repeat = control.has_time_limit() && !chains.count;
   BestStateResult result;
+  result.resolved["chains"] = options.reads;
+  result.resolved["sweeps"] = options.sweeps;
   const auto observe = [&](std::uint32_t reads, double) {
     Progress progress;
     progress.phase = "annealing";
     progress.fraction =
-        std::max(monitor.time_fraction(), repeat ? 0.0 : static_cast<double>(reads) / options.reads);
-    monitor.report(progress);
+        std::max(control.time_fraction(), repeat ? 0.0 : static_cast<double>(reads) / options.reads);
+    control.report(progress);
   };
   std::vector<double> scores;
   with_lane_kernel(problem, options.reads, [&](const auto& kernel) {
@@ -52,7 +53,7 @@ BestStateResult map(const Problem& problem, const Monitor& monitor) {
       }
       result.sweeps += one.sweeps;
       options.seed += 0x9E3779B97F4A7C15U;  // fresh reads, far from any seed a person would type
-    } while (repeat && !monitor.should_stop());
+    } while (repeat && !control.should_stop());
     return 0;
   });
   result.chains = static_cast<std::uint32_t>(scores.size());
@@ -63,7 +64,9 @@ BestStateResult map(const Problem& problem, const Monitor& monitor) {
                                     [&](double s) { return s >= best - 1e-9 * (1 + std::abs(best)); });
     double mean = 0;
     for (double score : scores) mean += score / static_cast<double>(scores.size());
-    result.details = {{"reads", scores.size()}, {"reads_at_best", hits}, {"mean_log_score", mean}};
+    result.details = {{"reads", scores.size()},
+                      {"reads_at_best", static_cast<std::int64_t>(hits)},
+                      {"mean_log_score", mean}};
   }
   warn_of_connectivity(problem, result);
   return result;

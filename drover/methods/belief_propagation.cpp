@@ -18,12 +18,13 @@ namespace drover {
 
 namespace {
 
-std::string bp_why_not(const Problem&, Task) {
-  return "";
+std::string bp_why_not(const Problem& problem, Task) {
+  return why_not_schedule(problem);
 }
 
 std::string max_product_why_not(const Problem& problem, Task) {
-  return why_not_maximum(problem);
+  const std::string reason = why_not_schedule(problem);
+  return reason.empty() ? why_not_maximum(problem) : reason;
 }
 
 // Floods a large spin graph in float first, as far as float goes; the messages then start those in double.
@@ -70,17 +71,18 @@ void run(const Problem& problem, const BeliefOptions& options, bool is_forest,
   beliefs.run(
       [&](std::uint64_t iteration, double change) { return on_iteration(in_float + iteration, change); });
   note_run(beliefs, in_float, is_forest, facts);
+  note_resolved(options, facts);
 }
 
-MarginalsResult marginals(const Problem& problem, const Monitor& monitor) {
+MarginalsResult marginals(const Problem& problem, const RunControl& control) {
   const FactorGraph layout = factor_graph(problem.compact_graph());
   const FactorOrder order = breadth_first(layout);
   const BeliefOptions options = belief_options(problem, Semiring::sum, order.is_forest);
   BeliefPropagation beliefs(layout, options);
   MarginalsResult result;
-  run(problem, options, order.is_forest, reporting_to(problem, monitor), beliefs, result);
+  run(problem, options, order.is_forest, reporting_to(problem, control), beliefs, result);
   warn_of_cycles(order.is_forest, result);
-  result.marginals = beliefs.marginals();
+  for (const auto& p : beliefs.marginals()) result.marginals.push_back(p);
   result.converged = beliefs.converged();
   result.exact = order.is_forest && beliefs.converged();
   result.details["log_z"] = beliefs.log_z();
@@ -88,13 +90,13 @@ MarginalsResult marginals(const Problem& problem, const Monitor& monitor) {
   return result;
 }
 
-LogZResult logz(const Problem& problem, const Monitor& monitor) {
+LogZResult logz(const Problem& problem, const RunControl& control) {
   const FactorGraph layout = factor_graph(problem.compact_graph());
   const FactorOrder order = breadth_first(layout);
   const BeliefOptions options = belief_options(problem, Semiring::sum, order.is_forest);
   BeliefPropagation beliefs(layout, options);
   LogZResult result;
-  run(problem, options, order.is_forest, reporting_to(problem, monitor), beliefs, result);
+  run(problem, options, order.is_forest, reporting_to(problem, control), beliefs, result);
   warn_of_cycles(order.is_forest, result);
   result.log_z = beliefs.log_z();
   result.exact = order.is_forest && beliefs.converged();
@@ -107,7 +109,7 @@ LogZResult logz(const Problem& problem, const Monitor& monitor) {
 
 // Beliefs are decoded now and then on the way, because without convergence the last are not the best; what is
 // kept is the best of them all after a climb.
-BestStateResult map(const Problem& problem, const Monitor& monitor) {
+BestStateResult map(const Problem& problem, const RunControl& control) {
   const Graph& graph = problem.compact_graph();
   const FactorGraph layout = factor_graph(graph);
   const FactorOrder order = breadth_first(layout);
@@ -121,7 +123,7 @@ BestStateResult map(const Problem& problem, const Monitor& monitor) {
     result.assignment = std::move(state);
     result.log_score = score;
   };
-  const OnIteration reporting = reporting_to(problem, monitor);
+  const OnIteration reporting = reporting_to(problem, control);
   const OnIteration considering = [&](std::uint64_t iteration, double change) {
     if (beliefs.iterations() > 0 && iteration % 16 == 0) consider(beliefs.decode());
     return reporting(iteration, change);
@@ -140,38 +142,39 @@ BestStateResult map(const Problem& problem, const Monitor& monitor) {
 }  // namespace
 
 BeliefOptions belief_options(const Problem& problem, Semiring semiring, bool is_forest) {
-  const Settings& settings = problem.settings();
+  const Messages& messages = problem.options().messages;
   BeliefOptions options;
   options.semiring = semiring;
-  options.schedule = is_forest ? MessageSchedule::sequential : MessageSchedule::flooding;
-  if (settings.schedule == "flooding") {
-    options.schedule = MessageSchedule::flooding;
-  } else if (settings.schedule == "sequential") {
-    options.schedule = MessageSchedule::sequential;
-  } else if (settings.schedule == "residual") {
-    options.schedule = MessageSchedule::residual;
-  } else if (settings.schedule != "auto") {
-    throw Error(
-        ErrorKind::usage,
-        fmt::format("--schedule {}: expected auto, flooding, sequential or residual", settings.schedule));
-  }
+  options.schedule =
+      messages.schedule.value_or(is_forest ? MessageSchedule::sequential : MessageSchedule::flooding);
   // On a forest nothing needs damping; flooding then takes as many iterations as its longest path.
-  options.damping = settings.damping >= 0 ? settings.damping : is_forest ? 0.0 : 0.5;
-  const std::uint64_t usual =
-      is_forest ? std::max<std::uint64_t>(1000, 2 * problem.graph().size() + 2) : 1000;
-  options.iterations = settings.iterations > 0 ? static_cast<std::uint64_t>(settings.iterations) : usual;
+  options.damping = messages.damping.value_or(is_forest ? 0.0 : 0.5);
+  options.iterations = messages.iterations.value_or(
+      is_forest ? std::max<std::uint64_t>(1000, 2 * problem.graph().size() + 2) : 1000);
   return options;
 }
 
-OnIteration reporting_to(const Problem& problem, const Monitor& monitor) {
+std::string why_not_schedule(const Problem& problem) {
+  if (problem.options().messages.schedule || !problem.options().herded.schedule) return "";
+  return fmt::format("messages have no schedule {} (flooding, sequential, residual)",
+                     choice_name(*problem.options().herded.schedule));
+}
+
+void note_resolved(const BeliefOptions& options, RunFacts& facts) {
+  facts.resolved["iterations"] = options.iterations;
+  facts.resolved["damping"] = options.damping;
+  facts.resolved["schedule"] = choice_name(options.schedule);
+}
+
+OnIteration reporting_to(const Problem& problem, const RunControl& control) {
   const std::uint64_t planned = belief_options(problem, Semiring::sum, false).iterations;
-  return [&monitor, planned](std::uint64_t iteration, double) {
+  return [&control, planned](std::uint64_t iteration, double) {
     Progress progress;
     progress.phase = "passing messages";
     progress.fraction = std::min(1.0, static_cast<double>(iteration) / static_cast<double>(planned));
     progress.sweeps = iteration;
-    monitor.report(progress);
-    return !monitor.should_stop();
+    control.report(progress);
+    return !control.should_stop();
   };
 }
 
@@ -186,8 +189,8 @@ void note_run(const BeliefPropagation& beliefs, std::uint64_t iterations_before,
   facts.details["forest"] = is_forest;
   if (!beliefs.converged())
     facts.warnings.push_back(fmt::format(
-        "messages have not converged after {} iterations (largest change {:.2g}): more --iterations, more "
-        "--damping or --schedule residual may help",
+        "messages have not converged after {} iterations (largest change {:.2g}): more iterations, more "
+        "damping or the residual schedule may help",
         iterations, beliefs.largest_change()));
 }
 
@@ -198,7 +201,8 @@ void warn_of_cycles(bool is_forest, RunFacts& facts) {
 }
 
 void fill_unknown_errors(MarginalsResult& result) {
-  for (const auto& p : result.marginals) result.mcse.emplace_back(p.size(), result.exact ? 0.0 : not_known);
+  for (std::size_t v = 0; v < result.marginals.size(); ++v)
+    result.mcse.push_back(std::vector<double>(result.marginals[v].size(), result.exact ? 0.0 : not_known));
   result.rhat.assign(result.marginals.size(), not_known);
   result.ess.assign(result.marginals.size(), not_known);
   if (result.exact) result.diagnostics.mcse_max = 0;

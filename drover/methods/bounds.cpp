@@ -21,12 +21,12 @@ std::string why_not_messages(const Problem& problem, Task) {
   return why_not_maximum(problem);
 }
 
-TreeReweighted run_trw(const Problem& problem, const Monitor& monitor, RunFacts& facts) {
+TreeReweighted run_trw(const Problem& problem, const RunControl& control, RunFacts& facts) {
   const Graph& graph = problem.compact_graph();
   const bool is_forest = breadth_first(factor_graph(graph)).is_forest;
-  TreeReweighted run =
-      tree_reweighted(graph, belief_options(problem, Semiring::sum, is_forest),
-                      static_cast<std::uint64_t>(problem.settings().seed), reporting_to(problem, monitor));
+  TreeReweighted run = tree_reweighted(graph, belief_options(problem, Semiring::sum, is_forest),
+                                       problem.options().seed, reporting_to(problem, control));
+  note_resolved(belief_options(problem, Semiring::sum, is_forest), facts);
   facts.sweeps = run.iterations;
   facts.details["iterations"] = run.iterations;
   facts.details["converged"] = run.converged;
@@ -34,16 +34,16 @@ TreeReweighted run_trw(const Problem& problem, const Monitor& monitor, RunFacts&
   facts.details["forests"] = run.forests;
   if (!run.converged)
     facts.warnings.push_back(
-        fmt::format("messages have not converged after {} iterations; the bound holds, but more --iterations "
+        fmt::format("messages have not converged after {} iterations; the bound holds, but more iterations "
                     "would lower it",
                     run.iterations));
   return run;
 }
 
-MarginalsResult trw_marginals(const Problem& problem, const Monitor& monitor) {
+MarginalsResult trw_marginals(const Problem& problem, const RunControl& control) {
   MarginalsResult result;
-  TreeReweighted run = run_trw(problem, monitor, result);
-  result.marginals = std::move(run.marginals);
+  TreeReweighted run = run_trw(problem, control, result);
+  for (const auto& p : run.marginals) result.marginals.push_back(p);
   result.converged = run.converged;
   result.exact = run.converged && run.forests == 1;
   result.details["log_z_upper"] = run.upper;
@@ -52,32 +52,32 @@ MarginalsResult trw_marginals(const Problem& problem, const Monitor& monitor) {
   return result;
 }
 
-LogZResult trw_logz(const Problem& problem, const Monitor& monitor) {
+LogZResult trw_logz(const Problem& problem, const RunControl& control) {
   LogZResult result;
-  const TreeReweighted run = run_trw(problem, monitor, result);
+  const TreeReweighted run = run_trw(problem, control, result);
   result.log_z = result.upper = run.upper;
   if (run.forests == 1) {
     result.exact = true;
     result.lower = result.log_z;
     result.mcse = 0;
   } else {
-    result.warnings.emplace_back("this is an upper bound of log Z, not an estimate in the middle");
+    result.bound = Bound::upper;
   }
   return result;
 }
 
-BestStateResult mplp_map(const Problem& problem, const Monitor& monitor) {
+BestStateResult mplp_map(const Problem& problem, const RunControl& control) {
   MplpOptions options;
-  if (problem.settings().iterations > 0)
-    options.iterations = static_cast<std::uint64_t>(problem.settings().iterations);
-  MplpResult run = mplp(problem.compact_graph(), options, reporting_to(problem, monitor));
+  options.iterations = problem.options().messages.iterations.value_or(options.iterations);
+  MplpResult run = mplp(problem.compact_graph(), options, reporting_to(problem, control));
   BestStateResult result;
+  result.resolved["iterations"] = options.iterations;
   result.assignment = std::move(run.state);
   result.log_score = run.log_score;
   if (!run.optimal) polish(problem, result);
   result.optimal = bound_meets(run.upper, result.log_score);
   result.sweeps = run.iterations;
-  result.details["upper"] = run.upper;
+  result.upper = run.upper;
   result.details["gap"] = run.upper - result.log_score;
   result.details["iterations"] = run.iterations;
   result.details["converged"] = run.converged || run.optimal;
@@ -91,16 +91,16 @@ std::string lp_why_not(const Problem& problem, Task) {
                      most_lp_columns);
 }
 
-BestStateResult lp_map(const Problem& problem, const Monitor& monitor) {
-  monitor.report({"linear program", -1, 0, 0, 0});
-  LpResult run = solve_lp_relaxation(problem.graph(), problem.settings().time, monitor.should_stop);
+BestStateResult lp_map(const Problem& problem, const RunControl& control) {
+  control.report({"linear program", -1, 0, 0, 0});
+  LpResult run = solve_lp_relaxation(problem.graph(), control);
   BestStateResult result;
   result.assignment = std::move(run.state);
   result.log_score = run.log_score;
   if (!run.integral) polish(problem, result);
   result.optimal = run.solved && (run.integral || bound_meets(run.upper, result.log_score));
   if (run.solved) {
-    result.details["upper"] = run.upper;
+    result.upper = run.upper;
     result.details["gap"] = run.upper - result.log_score;
   } else {
     result.warnings.emplace_back("the linear program was stopped before it was solved: there is no bound");

@@ -18,14 +18,14 @@
 
 namespace drover {
 
-std::uint32_t chains_for_samples(std::int64_t samples, std::uint32_t most) {
-  for (auto chains = static_cast<std::int64_t>(most); chains > 1; --chains)
-    if (samples % chains == 0 && samples / chains >= 50) return static_cast<std::uint32_t>(chains);
+std::uint32_t chains_for_samples(std::uint64_t samples, std::uint32_t most) {
+  for (std::uint32_t chains = most; chains > 1; --chains)
+    if (samples % chains == 0 && samples / chains >= 50) return chains;
   return 1;
 }
 
-std::int64_t wanted_samples(const Settings& settings) {
-  return settings.samples > 0 ? settings.samples : 1000;
+std::uint64_t wanted_samples(const InferenceOptions& options) {
+  return options.samples.value_or(1000);
 }
 
 std::uint64_t usual_burn_in(const Problem& problem, std::uint32_t chains) {
@@ -34,41 +34,46 @@ std::uint64_t usual_burn_in(const Problem& problem, std::uint32_t chains) {
 }
 
 ChainOptions chain_options(const Problem& problem, Task task, std::uint32_t default_chains) {
-  const Settings& settings = problem.settings();
+  const InferenceOptions& asked = problem.options();
+  const Chains& chains = asked.chains;
   ChainOptions options;
-  options.seed = static_cast<std::uint64_t>(settings.seed);
-  options.chains = settings.chains > 0 ? static_cast<std::uint32_t>(settings.chains) : default_chains;
-  options.thin = static_cast<std::uint64_t>(settings.thin);
-  options.target_rhat = settings.target_rhat;
-  options.target_mcse = settings.target_mcse;
+  options.seed = asked.seed;
+  options.chains = chains.count.value_or(default_chains);
+  options.thin = chains.thin;
+  options.target_rhat = chains.target_rhat.value_or(0);
+  options.target_mcse = chains.target_mcse.value_or(0);
   const std::uint64_t usual = usual_burn_in(problem, options.chains);
-  options.burn_in = settings.burn_in >= 0 ? static_cast<std::uint64_t>(settings.burn_in) : usual;
+  options.burn_in = chains.burn_in.value_or(usual);
 
-  const bool until_stopped = settings.time > 0 || settings.target_rhat > 0 || settings.target_mcse > 0;
-  if (task == Task::sample && settings.samples > 0 && settings.sweeps > 0)
-    throw Error(ErrorKind::usage, "--samples and --sweeps exclude one another: either says how long to run");
-  if (settings.sweeps > 0 && settings.thin > settings.sweeps)
-    throw Error(ErrorKind::usage,
-                fmt::format("--thin {} keeps none of --sweeps {}", settings.thin, settings.sweeps));
-  if (task == Task::sample && settings.samples > 0) {
-    const std::uint64_t draws =
-        (static_cast<std::uint64_t>(settings.samples) + options.chains - 1) / options.chains;
-    options.sweeps = draws * options.thin;
-  } else if (settings.sweeps > 0) {
-    options.sweeps = static_cast<std::uint64_t>(settings.sweeps);
-  } else if (until_stopped) {
+  const bool by_time = problem.control().has_time_limit();
+  if (task == Task::sample && asked.samples && chains.sweeps)
+    throw OptionError("samples", std::to_string(*asked.samples),
+                      "no number of sweeps beside it: either says how long to run");
+  if (chains.sweeps && chains.thin > *chains.sweeps)
+    throw OptionError("thin", std::to_string(chains.thin),
+                      fmt::format("at most {}: it keeps none of the sweeps", *chains.sweeps));
+  if (task == Task::sample && asked.samples) {
+    options.sweeps = (*asked.samples + options.chains - 1) / options.chains * options.thin;
+  } else if (chains.sweeps) {
+    options.sweeps = *chains.sweeps;
+  } else if (by_time || chains.target_rhat || chains.target_mcse) {
     options.sweeps = ChainOptions::unlimited;
-    if (settings.burn_in < 0 && settings.time > 0) options.burn_in = ChainOptions::unlimited;
+    if (!chains.burn_in && by_time) options.burn_in = ChainOptions::unlimited;
   } else {
     options.sweeps = 2 * usual * options.thin;
   }
   return options;
 }
 
+void note_resolved(const ChainOptions& options, RunFacts& facts) {
+  facts.resolved["chains"] = options.chains;
+  if (options.sweeps != ChainOptions::unlimited) facts.resolved["sweeps"] = options.sweeps;
+  if (options.burn_in != ChainOptions::unlimited) facts.resolved["burn-in"] = options.burn_in;
+}
+
 std::vector<std::vector<Value>> starting_states(const Problem& problem, std::uint32_t chains) {
   if (problem.graph().is_strictly_positive()) return {};
-  return find_supported_states(problem.graph(), static_cast<std::uint64_t>(problem.settings().seed),
-                               std::min<std::uint32_t>(chains, 64));
+  return find_supported_states(problem.graph(), problem.options().seed, std::min<std::uint32_t>(chains, 64));
 }
 
 namespace {
@@ -123,11 +128,11 @@ std::string size_and_checksum(const std::string& payload) {
 
 Checkpoint::Checkpoint(const Problem& problem, std::string_view method, Task task,
                        const ChainOptions& options)
-    : path_(problem.settings().checkpoint) {
-  header_ =
-      fmt::format("drover checkpoint {} {} {} seed {} chains {} thin {} scan {} variables {} model {:016x}\n",
-                  version(), task_name(task), method, options.seed, options.chains, options.thin,
-                  problem.settings().scan, problem.graph().size(), fingerprint(problem.graph()));
+    : path_(problem.options().checkpoint.file) {
+  header_ = fmt::format(
+      "drover checkpoint {} {} {} seed {} chains {} thin {} scan {} variables {} model {:016x}\n", version(),
+      task_name(task), method, options.seed, options.chains, options.thin,
+      choice_name(problem.options().chains.scan), problem.graph().size(), fingerprint(problem.graph()));
 }
 
 void Checkpoint::save(const std::string& payload) const {
@@ -139,7 +144,7 @@ void Checkpoint::save(const std::string& payload) const {
 }
 
 std::string Checkpoint::load() const {
-  if (path_.empty()) throw Error(ErrorKind::usage, "--resume needs --checkpoint FILE");
+  if (path_.empty()) throw OptionError("resume", "true", "a checkpoint to go on from");
   const std::string content = read_whole(path_);
   const std::size_t first_end = content.find('\n');
   const std::size_t second_end =
@@ -155,19 +160,21 @@ std::string Checkpoint::load() const {
   return payload;
 }
 
-void check_resumed_burn_in(const Settings& settings, std::uint64_t burn_in) {
-  if (settings.burn_in < 0 || static_cast<std::uint64_t>(settings.burn_in) == burn_in) return;
-  throw Error(ErrorKind::usage,
-              fmt::format("--burn-in {}: a resumed run keeps the burn-in it began with{}", settings.burn_in,
-                          burn_in == ChainOptions::unlimited ? "" : fmt::format(", {}", burn_in)));
+void check_resumed_burn_in(const InferenceOptions& options, std::uint64_t burn_in) {
+  const auto asked = options.chains.burn_in;
+  if (!asked || *asked == burn_in) return;
+  throw OptionError("burn-in", std::to_string(*asked),
+                    burn_in == ChainOptions::unlimited
+                        ? "the burn-in the run began with, a share of its time"
+                        : fmt::format("{}: a resumed run keeps the burn-in it began with", burn_in));
 }
 
-void warn_of_rounded_samples(const Settings& settings, SampleResult& result) {
-  if (settings.samples == 0 || settings.samples % result.chains == 0) return;
-  result.warnings.push_back(fmt::format(
-      "--samples {} is not a multiple of the {} chains: every chain gives the same number of draws, "
-      "rounded up",
-      settings.samples, result.chains));
+void warn_of_rounded_samples(const InferenceOptions& options, SampleResult& result) {
+  if (!options.samples || *options.samples % result.chains == 0) return;
+  result.warnings.push_back(
+      fmt::format("{} samples are not a multiple of the {} chains: every chain gives the same number of "
+                  "draws, rounded up",
+                  *options.samples, result.chains));
 }
 
 namespace {
@@ -197,27 +204,29 @@ void warn_if_not_converged(const Diagnostics& diagnostics, RunFacts& facts) {
 void fill_marginals(const Graph& graph, const SegmentStore& store, MarginalsResult& result) {
   const std::vector<std::size_t> offsets = entry_offsets(graph);
   const std::size_t n = graph.size();
-  result.marginals.resize(n);
-  result.mcse.resize(n);
+  result.marginals.assign(graph.cardinalities, 0);
+  result.mcse.assign(graph.cardinalities, 0);
   result.rhat.assign(n, not_known);
   result.ess.assign(n, not_known);
   tbb::parallel_for(tbb::blocked_range<std::size_t>(0, n, 256), [&](const auto& range) {
     std::vector<double> scratch;
     for (std::size_t v = range.begin(); v != range.end(); ++v) {
-      auto& p = result.marginals[v];
-      auto& error = result.mcse[v];
+      const std::span<double> p = result.marginals[v];
+      const std::span<double> error = result.mcse[v];
+      const bool binary = graph.cardinalities[v] == 2;
       double total = 0;
       for (std::size_t e = offsets[v]; e < offsets[v + 1]; ++e) {
         const EntryDiagnostics one = diagnose_entry(store, e, scratch);
-        p.push_back(store.mean(e));
-        total += p.back();
-        error.push_back(one.mcse);
+        const std::size_t k = binary ? 1 : e - offsets[v];
+        p[k] = store.mean(e);
+        total += p[k];
+        error[k] = one.mcse;
         result.rhat[v] = std::fmax(result.rhat[v], one.rhat);
         result.ess[v] = std::fmin(result.ess[v], one.ess);
       }
-      if (graph.cardinalities[v] == 2) {
-        p.insert(p.begin(), 1 - p[0]);
-        error.push_back(error[0]);
+      if (binary) {
+        p[0] = 1 - p[1];
+        error[0] = error[1];
       } else if (total > 0) {
         for (double& probability : p) probability /= total;  // sums of single-precision numbers
       }
@@ -265,23 +274,23 @@ void fill_trace(const ScoreTrace& trace, std::uint32_t chains, std::uint64_t bur
       autocorrelation(Draws{values.data(), chains, records}, std::min<std::size_t>(50, records / 4));
 }
 
-void check_against_exact(const Problem& problem, MarginalsResult& result, const Monitor& monitor) {
+void check_against_exact(const Problem& problem, MarginalsResult& result, const RunControl& control) {
   const Method* exact = nullptr;
   for (const Method& method : all_methods())
     if (method.name == "exact") exact = &method;
   std::string reason = why_not(*exact, problem, Task::marginals);
   MarginalsResult truth;
-  // The time limit was for the run; only Ctrl-C ends the comparison.
-  Monitor patient = monitor;
-  patient.should_stop = [&] { return monitor.time_fraction() < 1 && monitor.should_stop(); };
+  // The time limit was for the run; only a request ends the comparison.
+  RunControl patient;
+  patient.stop_when([&] { return control.stop_requested(); });
   try {
     if (reason.empty()) truth = exact->marginals(problem, patient);
   } catch (const Error& error) {
-    if (error.kind() != ErrorKind::stopped) throw;
+    if (error.kind() != ErrorKind::stopped && error.kind() != ErrorKind::interrupted) throw;
     reason = error.what();
   }
   if (!reason.empty()) {
-    result.warnings.push_back("--check: no exact marginals to compare with: " + reason);
+    result.warnings.push_back("no exact marginals to compare with: " + reason);
     return;
   }
   double worst = 0;
@@ -293,10 +302,10 @@ void check_against_exact(const Problem& problem, MarginalsResult& result, const 
       within += error <= 3 * result.mcse[v][k] ? 1 : 0;
       ++entries;
     }
-  result.details["check"] = {
-      {"max_abs_error", worst},
-      {"share_within_three_mcse",
-       entries == 0 ? 1.0 : static_cast<double>(within) / static_cast<double>(entries)}};
+  result.details["check"] =
+      Details{{"max_abs_error", worst},
+              {"share_within_three_mcse",
+               entries == 0 ? 1.0 : static_cast<double>(within) / static_cast<double>(entries)}};
 }
 
 PairCounter::PairCounter(const Graph& graph) : graph_(graph) {

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "drover/core/error.hpp"
+#include "drover/core/plural.hpp"
 #include "drover/infer/support.hpp"
 #include "drover/methods/method.hpp"
 #include "drover/run/chain_run.hpp"
@@ -23,17 +24,17 @@ std::uint64_t usual_burn_in(const Problem& problem, std::uint32_t chains);
 /// burn-in, then twice as many sweeps that count. Raises usage for options that contradict one another.
 ChainOptions chain_options(const Problem& problem, Task task, std::uint32_t default_chains);
 
-/// --samples, or 1000.
-std::int64_t wanted_samples(const Settings& settings);
+/// options.samples, or 1000.
+std::uint64_t wanted_samples(const InferenceOptions& options);
 
 /// Chains for a `sample` task when the user named only the number of draws: at most `most`, dividing it
 /// evenly.
-std::uint32_t chains_for_samples(std::int64_t samples, std::uint32_t most);
+std::uint32_t chains_for_samples(std::uint64_t samples, std::uint32_t most);
 
 /// States to start chains from: empty when the model is strictly positive and any state will do.
 std::vector<std::vector<Value>> starting_states(const Problem& problem, std::uint32_t chains);
 
-/// Reads and writes the checkpoint the settings name. A first line pins what must not change between the two
+/// Reads and writes the checkpoint the options name. A first line pins what must not change between the two
 /// runs, a second has size and checksum of what follows.
 class Checkpoint {
  public:
@@ -54,12 +55,15 @@ void fill_trace(const ScoreTrace& trace, std::uint32_t chains, std::uint64_t bur
                 MarginalsResult& result);
 Trace score_trace(const ScoreTrace& trace, std::uint32_t chains);
 void warn_if_not_converged(const Diagnostics& diagnostics, RunFacts& facts);
-/// Says so when the chains cannot share --samples evenly.
-void warn_of_rounded_samples(const Settings& settings, SampleResult& result);
+/// Says so when the chains cannot share options.samples evenly.
+void warn_of_rounded_samples(const InferenceOptions& options, SampleResult& result);
 /// Compares with exact marginals and notes the largest difference under details.check.
-void check_against_exact(const Problem& problem, MarginalsResult& result, const Monitor& monitor = {});
-/// Raises usage when --burn-in asks a resumed run for another burn-in than it had.
-void check_resumed_burn_in(const Settings& settings, std::uint64_t burn_in);
+void check_against_exact(const Problem& problem, MarginalsResult& result,
+                         const RunControl& control = no_control());
+/// Raises usage when a resumed run is asked for another burn-in than it had.
+void check_resumed_burn_in(const InferenceOptions& options, std::uint64_t burn_in);
+/// States the chains, sweeps and burn-in that a run of these options has.
+void note_resolved(const ChainOptions& options, RunFacts& facts);
 
 /// Counts joint states of the pairs that share a factor.
 class PairCounter {
@@ -82,22 +86,26 @@ void fill_facts(const ChainRun<K>& run, RunFacts& facts) {
   facts.burn_in = run.burn_in();
   facts.sweeps = run.sweeps_done() - run.burn_in();
   facts.updates = run.updates();
+  if (run.shortened_burn_in())
+    facts.warnings.push_back("the time limit came near before burn-in had ended: it was cut to " +
+                             counted(facts.burn_in, "sweep"));
 }
 
 /// Runs to the end, saving checkpoints on the way. `on_resume` hears how many draws each chain made before.
 template <Kernel K>
 void run_with_checkpoints(ChainRun<K>& run, const Problem& problem, std::string_view method, Task task,
-                          const Monitor& monitor, const DrawCallback& on_draw,
+                          const RunControl& control, const DrawCallback& on_draw,
                           const std::function<void(std::uint64_t draws)>& on_resume = {}) {
   const Checkpoint checkpoint(problem, method, task, run.options());
-  if (problem.settings().resume && problem.settings().pairs)
-    throw Error(ErrorKind::usage, "--pairs cannot be resumed: the checkpoint does not hold the pairs");
-  if (problem.settings().resume) {
+  const InferenceOptions& asked = problem.options();
+  if (asked.checkpoint.resume) {
+    if (asked.pairs)
+      throw OptionError("pairs", "true", "no resumed run: the checkpoint does not hold the pairs");
     LoadArchive archive(checkpoint.load());
     run.visit(archive);
     if (!archive.at_end())
-      throw Error(ErrorKind::bad_data, problem.settings().checkpoint + ": longer than a checkpoint");
-    check_resumed_burn_in(problem.settings(), run.planned_burn_in());
+      throw Error(ErrorKind::bad_data, asked.checkpoint.file + ": longer than a checkpoint");
+    check_resumed_burn_in(asked, run.planned_burn_in());
     if (on_resume) on_resume(run.draws());
   }
   const auto save = [&] {
@@ -105,17 +113,21 @@ void run_with_checkpoints(ChainRun<K>& run, const Problem& problem, std::string_
     run.visit(archive);
     checkpoint.save(archive.bytes());
   };
-  Monitor sliced = monitor;
-  bool paused = false;
-  sliced.should_stop = [&] {
-    paused = checkpoint.wanted() && monitor.checkpoint_due();
-    return paused || monitor.should_stop();
-  };
+  // Saving may be slow: the next one is due some time after this one's end, and after as much work as it
+  // took.
+  constexpr double seconds_between = 30;
+  double last_end = control.seconds(), next_save = last_end + seconds_between;
+  RunControl until_save(control);
+  if (checkpoint.wanted()) until_save.stop_when([&] { return control.seconds() >= next_save; });
   do {
-    paused = false;
-    run.run(sliced, on_draw);
-    if (checkpoint.wanted()) save();
-  } while (paused && !run.finished() && !monitor.should_stop());
+    run.run(until_save, on_draw);
+    if (!checkpoint.wanted()) break;
+    const double begin = control.seconds();
+    save();
+    last_end = control.seconds();
+    next_save = last_end + std::max(seconds_between, last_end - begin);
+  } while (!run.finished() && !control.should_stop());
+  if (run.draws() == 0) fail_stopped(control, "sampling");
   run.finish();
 }
 
@@ -127,20 +139,21 @@ struct IgnoreState {
 /// `see_state` is shown the final State of every batch, for methods that keep counts in it.
 template <Kernel K, class SeeState = IgnoreState>
 MarginalsResult marginals_by_chains(const Problem& problem, std::string_view method, const K& kernel,
-                                    const ChainOptions& options, const Monitor& monitor,
+                                    const ChainOptions& options, const RunControl& control,
                                     SeeState see_state = {}) {
   ChainRun<K> run(kernel, options);
   if (!problem.start().empty()) run.start_at(problem.start());
   std::unique_ptr<PairCounter> pairs;
   DrawCallback on_draw;
-  if (problem.settings().pairs) {
+  if (problem.options().pairs) {
     pairs = std::make_unique<PairCounter>(problem.graph());
     on_draw = [&](std::uint32_t, std::span<const Value> x, double) { pairs->count(x); };
   }
-  run_with_checkpoints(run, problem, method, Task::marginals, monitor, on_draw);
+  run_with_checkpoints(run, problem, method, Task::marginals, control, on_draw);
   for (const auto& state : run.states()) see_state(state);
 
   MarginalsResult result;
+  note_resolved(options, result);
   fill_facts(run, result);
   fill_marginals(problem.graph(), run.store(), result);
   fill_trace(run.trace(), options.chains, run.burn_in(), result);
@@ -152,13 +165,13 @@ MarginalsResult marginals_by_chains(const Problem& problem, std::string_view met
   result.best_state = run.best_state();
   result.best_log_score = run.best_log_score();
   if (pairs) pairs->fill(result);
-  if (problem.settings().check) check_against_exact(problem, result, monitor);
+  if (problem.options().check) check_against_exact(problem, result, control);
   return result;
 }
 
 template <Kernel K, class SeeState = IgnoreState>
 SampleResult sample_by_chains(const Problem& problem, std::string_view method, const K& kernel,
-                              const ChainOptions& options, const Monitor& monitor, DrawConsumer& consumer,
+                              const ChainOptions& options, const RunControl& control, DrawConsumer& consumer,
                               SeeState see_state = {}) {
   ChainRun<K> run(kernel, options);
   if (!problem.start().empty()) run.start_at(problem.start());
@@ -168,15 +181,56 @@ SampleResult sample_by_chains(const Problem& problem, std::string_view method, c
     consumer.take(chain, x, log_score);
     ++result.draws;
   };
-  run_with_checkpoints(run, problem, method, Task::sample, monitor, on_draw,
+  run_with_checkpoints(run, problem, method, Task::sample, control, on_draw,
                        [&](std::uint64_t draws) { consumer.resume(draws); });
   for (const auto& state : run.states()) see_state(state);
+  note_resolved(options, result);
   fill_facts(run, result);
   result.diagnostics = worst_entry(run.store());
   result.scores = score_trace(run.trace(), options.chains);
   warn_if_not_converged(result.diagnostics, result);
-  warn_of_rounded_samples(problem.settings(), result);
+  warn_of_rounded_samples(problem.options(), result);
   return result;
+}
+
+/// The two tasks of a sampler by chains. An Adapter says how to make its kernel, and nothing twice:
+///
+///   static std::uint32_t default_chains(const Problem&);
+///   template <class Go>  // go(run_name, kernel[, see_state]) runs the chains and returns the result
+///   static auto run(const Problem&, const ChainOptions&, const RunControl&, Go go);
+template <class Adapter>
+MarginalsResult chain_marginals(const Problem& problem, const RunControl& control) {
+  const ChainOptions options = chain_options(problem, Task::marginals, Adapter::default_chains(problem));
+  return Adapter::run(problem, options, control,
+                      [&](std::string_view name, const auto& kernel, auto... see_state) {
+                        return marginals_by_chains(problem, name, kernel, options, control, see_state...);
+                      });
+}
+
+template <class Adapter>
+SampleResult chain_sample(const Problem& problem, const RunControl& control, DrawConsumer& consumer) {
+  const ChainOptions options =
+      chain_options(problem, Task::sample,
+                    chains_for_samples(wanted_samples(problem.options()), Adapter::default_chains(problem)));
+  return Adapter::run(
+      problem, options, control, [&](std::string_view name, const auto& kernel, auto... see_state) {
+        return sample_by_chains(problem, name, kernel, options, control, consumer, see_state...);
+      });
+}
+
+/// The registry's entry for a sampler by chains; `options` are those it heeds besides the chains'.
+template <class Adapter>
+Method chain_method(std::string_view name, std::string_view summary, std::string_view source,
+                    std::string (*why_not)(const Problem&, Task), const std::string& options = "") {
+  return {name,
+          summary,
+          source,
+          why_not,
+          chain_marginals<Adapter>,
+          nullptr,
+          nullptr,
+          chain_sample<Adapter>,
+          chain_option_names + (options.empty() ? "" : " " + options)};
 }
 
 }  // namespace drover

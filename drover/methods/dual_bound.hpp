@@ -11,19 +11,18 @@
 
 namespace drover {
 
-inline DualLogZOptions dual_bound_options(const Problem& problem, const Monitor& monitor) {
-  const Settings& settings = problem.settings();
+inline DualLogZOptions dual_bound_options(const Problem& problem, const RunControl& control) {
+  const Chains& chains = problem.options().chains;
   DualLogZOptions options;
-  options.seed = static_cast<std::uint64_t>(settings.seed);
-  if (settings.chains > 0) options.chains = static_cast<std::uint32_t>(settings.chains);
+  options.seed = problem.options().seed;
+  options.chains = chains.count.value_or(options.chains);
   // About 2 * 10^8 updates in all, between 200 and 2000 sweeps.
   const double per_sweep = static_cast<double>(problem.graph().size() + problem.graph().pair_count() + 1) *
                            static_cast<double>(options.chains);
-  options.sweeps = settings.sweeps > 0
-                       ? static_cast<std::uint64_t>(settings.sweeps)
-                       : static_cast<std::uint64_t>(std::clamp(2e8 / per_sweep, 200.0, 2000.0));
+  options.sweeps =
+      chains.sweeps.value_or(static_cast<std::uint64_t>(std::clamp(2e8 / per_sweep, 200.0, 2000.0)));
   options.burn_in = options.sweeps / 4;
-  options.stop = monitor.should_stop;
+  options.control = &control;
   return options;
 }
 
@@ -37,8 +36,10 @@ inline LogZResult dual_bound_result(const Problem& problem, const DualLogZOption
       std::ranges::all_of(draws.log_v, [&](double value) { return value == draws.log_v.front(); });
   result.log_z = mean;
   result.mcse = constant ? 0 : mcse_mean(view);
-  result.lower = mean - 2 * result.mcse;
+  result.bound = Bound::lower;
   result.chains = draws.chains;
+  result.resolved["chains"] = options.chains;
+  result.resolved["sweeps"] = options.sweeps;
   result.burn_in = options.burn_in;
   result.sweeps = draws.draws;
   result.updates = static_cast<double>((options.burn_in + draws.draws) * draws.chains) *
@@ -46,7 +47,7 @@ inline LogZResult dual_bound_result(const Problem& problem, const DualLogZOption
   if (!constant) result.details = {{"rhat", rhat(view)}, {"ess", ess_mean(view)}};
   result.warnings.emplace_back("the mean of log V is a lower bound of log Z, not an estimate");
   if (!constant && !(rhat(view) <= 1.01))
-    result.warnings.emplace_back("the chains have not mixed (R-hat of log V above 1.01): take more --sweeps");
+    result.warnings.emplace_back("the chains have not mixed (R-hat of log V above 1.01): take more sweeps");
   return result;
 }
 

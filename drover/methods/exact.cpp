@@ -24,14 +24,14 @@ std::string why_not(const Problem& problem, Task) {
     return fmt::format(
         "the treewidth is too large: exact inference needs about {:.3g} GB, the limit is {:.3g} GB",
         plan.predicted_bytes / 1e9, static_cast<double>(problem.memory_limit_bytes()) / 1e9);
-  if (plan.predicted_operations > most_operations && problem.settings().method != "exact")
+  if (plan.predicted_operations > most_operations && problem.options().method != "exact")
     return fmt::format("exact inference would take about {:.2g} table operations", plan.predicted_operations);
   return "";
 }
 
-ExactOptions options_of(const Problem& problem, const Monitor& monitor) {
+ExactOptions options_of(const Problem& problem, const RunControl& control) {
   ExactOptions options;
-  options.stop = monitor.should_stop;
+  options.control = &control;
   options.memory_limit_bytes = problem.memory_limit_bytes();
   return options;
 }
@@ -42,22 +42,22 @@ void note_plan(const Problem& problem, RunFacts& facts) {
                    {"predicted_bytes", problem.exact_plan().predicted_bytes}};
 }
 
-MarginalsResult marginals(const Problem& problem, const Monitor& monitor) {
-  JunctionTree tree(problem.graph(), problem.exact_plan(), options_of(problem, monitor));
+MarginalsResult marginals(const Problem& problem, const RunControl& control) {
+  JunctionTree tree(problem.graph(), problem.exact_plan(), options_of(problem, control));
   MarginalsResult result;
   note_plan(problem, result);
   const double log_z = tree.log_z();
   if (!std::isfinite(log_z))
     throw Error(ErrorKind::misfit, "log Z is beyond double precision: the log factors are too large");
   result.details["log_z"] = log_z;
-  result.marginals = tree.marginals();
-  for (const auto& p : result.marginals) result.mcse.emplace_back(p.size(), 0.0);
+  for (const auto& p : tree.marginals()) result.marginals.push_back(p);
+  result.mcse.assign(problem.graph().cardinalities, 0);
   result.rhat.assign(result.marginals.size(), not_known);
   result.ess.assign(result.marginals.size(), not_known);
   result.exact = true;
   result.converged = true;
   result.diagnostics.mcse_max = 0;
-  if (problem.settings().pairs) {
+  if (problem.options().pairs) {
     const Adjacency near = adjacency(problem.graph());
     for (VariableId i = 0; i < near.size(); ++i)
       for (VariableId j : near.of(i))
@@ -67,8 +67,8 @@ MarginalsResult marginals(const Problem& problem, const Monitor& monitor) {
   return result;
 }
 
-BestStateResult map(const Problem& problem, const Monitor& monitor) {
-  JunctionTree tree(problem.graph(), problem.exact_plan(), options_of(problem, monitor));
+BestStateResult map(const Problem& problem, const RunControl& control) {
+  JunctionTree tree(problem.graph(), problem.exact_plan(), options_of(problem, control));
   BestStateResult result;
   note_plan(problem, result);
   auto best = tree.map();
@@ -78,8 +78,8 @@ BestStateResult map(const Problem& problem, const Monitor& monitor) {
   return result;
 }
 
-LogZResult logz(const Problem& problem, const Monitor& monitor) {
-  JunctionTree tree(problem.graph(), problem.exact_plan(), options_of(problem, monitor));
+LogZResult logz(const Problem& problem, const RunControl& control) {
+  JunctionTree tree(problem.graph(), problem.exact_plan(), options_of(problem, control));
   LogZResult result;
   note_plan(problem, result);
   result.log_z = result.lower = result.upper = tree.log_z();
@@ -88,21 +88,20 @@ LogZResult logz(const Problem& problem, const Monitor& monitor) {
   return result;
 }
 
-SampleResult sample(const Problem& problem, const Monitor& monitor, DrawConsumer& consumer) {
-  const Settings& settings = problem.settings();
+SampleResult sample(const Problem& problem, const RunControl& control, DrawConsumer& consumer) {
   const Graph& graph = problem.graph();
-  const auto wanted = static_cast<std::uint64_t>(wanted_samples(settings));
-  JunctionTree tree(graph, problem.exact_plan(), options_of(problem, monitor));
+  const std::uint64_t wanted = wanted_samples(problem.options());
+  JunctionTree tree(graph, problem.exact_plan(), options_of(problem, control));
   SampleResult result;
   note_plan(problem, result);
   consumer.begin(1);
   const std::size_t rows =
       std::clamp<std::size_t>((std::size_t{1} << 22) / std::max<std::size_t>(1, graph.size()), 1, 1024);
   std::vector<Value> draws(rows * graph.size());
-  while (result.draws < wanted && !monitor.should_stop()) {
+  while (result.draws < wanted && !control.should_stop()) {
     const auto count = static_cast<std::size_t>(std::min<std::uint64_t>(rows, wanted - result.draws));
     const std::span<Value> block(draws.data(), count * graph.size());
-    tree.sample(static_cast<std::uint64_t>(settings.seed), result.draws, count, block);
+    tree.sample(problem.options().seed, result.draws, count, block);
     for (std::size_t r = 0; r < count; ++r) {
       const std::span<const Value> x = block.subspan(r * graph.size(), graph.size());
       consumer.take(0, x, log_score(graph, x));
@@ -111,9 +110,10 @@ SampleResult sample(const Problem& problem, const Monitor& monitor, DrawConsumer
     Progress progress;
     progress.phase = "drawing";
     progress.fraction = static_cast<double>(result.draws) / static_cast<double>(wanted);
-    monitor.report(progress);
+    control.report(progress);
   }
-  if (result.draws == 0) throw Error(ErrorKind::stopped, "stopped before exact inference had made a draw");
+  if (result.draws == 0) fail_stopped(control, "exact inference");
+  result.resolved["samples"] = wanted;
   result.chains = 1;
   result.independent = true;
   result.exact = true;

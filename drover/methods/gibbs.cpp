@@ -10,40 +10,25 @@ std::string why_not(const Problem& problem, Task) {
   return broken_connectivity(problem);
 }
 
-MarginalsResult marginals(const Problem& problem, const Monitor& monitor) {
-  const ChainOptions options = chain_options(problem, Task::marginals, default_gibbs_chains(problem));
-  return with_gibbs_kernel(problem, options.chains, [&](const auto& kernel, const char* kernel_name) {
-    MarginalsResult result = marginals_by_chains(problem, "gibbs", kernel, options, monitor);
-    result.details["kernel"] = kernel_name;
-    warn_of_unknown_connectivity(problem, result);
-    return result;
-  });
-}
+struct GibbsAdapter {
+  static std::uint32_t default_chains(const Problem& problem) { return default_gibbs_chains(problem); }
 
-SampleResult sample(const Problem& problem, const Monitor& monitor, DrawConsumer& consumer) {
-  const std::uint32_t chains =
-      chains_for_samples(wanted_samples(problem.settings()), default_gibbs_chains(problem));
-  const ChainOptions options = chain_options(problem, Task::sample, chains);
-  return with_gibbs_kernel(problem, options.chains, [&](const auto& kernel, const char* kernel_name) {
-    SampleResult result = sample_by_chains(problem, "gibbs", kernel, options, monitor, consumer);
-    result.details["kernel"] = kernel_name;
-    warn_of_unknown_connectivity(problem, result);
-    return result;
-  });
-}
+  template <class Go>
+  static auto run(const Problem& problem, const ChainOptions& options, const RunControl&, Go go) {
+    return with_gibbs_kernel(problem, options.chains, [&](const auto& kernel, const char* kernel_name) {
+      auto result = go("gibbs", kernel);
+      result.details["kernel"] = kernel_name;
+      warn_of_unknown_connectivity(problem, result);
+      return result;
+    });
+  }
+};
 
 }  // namespace
 
 Method gibbs_method() {
-  return {"gibbs",
-          "single-site Gibbs sampling, many chains at once",
-          "Geman and Geman 1984",
-          why_not,
-          marginals,
-          nullptr,
-          nullptr,
-          sample,
-          chain_option_names + " scan"};
+  return chain_method<GibbsAdapter>("gibbs", "single-site Gibbs sampling, many chains at once",
+                                    "Geman and Geman 1984", why_not, "scan");
 }
 
 }  // namespace drover

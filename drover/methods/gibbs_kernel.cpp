@@ -6,14 +6,8 @@
 
 namespace drover {
 
-Scan scan_order(const Settings& settings) {
-  if (settings.scan == "fixed") return Scan::fixed;
-  if (settings.scan == "random") return Scan::random;
-  throw Error(ErrorKind::usage, fmt::format("--scan {}: expected fixed or random", settings.scan));
-}
-
 bool use_long_chains(const Problem& problem, std::uint32_t chains) {
-  return chains <= 8 && problem.graph().size() >= 10'000 && problem.settings().scan == "fixed";
+  return chains <= 8 && problem.graph().size() >= 10'000 && problem.options().chains.scan == Scan::fixed;
 }
 
 std::uint32_t default_gibbs_chains(const Problem& problem) {

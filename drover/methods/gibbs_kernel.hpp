@@ -13,13 +13,10 @@
 
 namespace drover {
 
-/// Raises usage for anything but fixed and random.
-Scan scan_order(const Settings& settings);
-
 /// Many chains at once, each in its lane: for spins one bit per chain and variable, else any graph.
 template <class Use>
 auto with_lane_kernel(const Problem& problem, std::uint32_t chains, Use use) {
-  const Scan scan = scan_order(problem.settings());
+  const Scan scan = problem.options().chains.scan;
   if (problem.graph().is_spin()) {
     const SpinGraph spins = spin_graph(problem.graph());
     return use(GibbsSpinLanes(spins, scan));

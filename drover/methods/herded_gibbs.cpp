@@ -1,5 +1,5 @@
-// The registry's entry for herded Gibbs (drover/sample/herded/herded_gibbs_tables.hpp, herded_gibbs_visited.hpp,
-// herded_gibbs_lattice.hpp).
+// The registry's entry for herded Gibbs (drover/sample/herded/herded_gibbs_tables.hpp,
+// herded_gibbs_visited.hpp, herded_gibbs_lattice.hpp).
 #include <fmt/format.h>
 
 #include <charconv>
@@ -23,31 +23,22 @@ namespace {
 
 ChainOptions herded_options(const Problem& problem, Task task) {
   std::uint32_t chains = default_herded_chains(problem);
-  if (task == Task::sample) chains = chains_for_samples(wanted_samples(problem.settings()), chains);
+  if (task == Task::sample) chains = chains_for_samples(wanted_samples(problem.options()), chains);
   ChainOptions options = chain_options(problem, task, chains);
   if (task == Task::map) options.burn_in = 0;
   return options;
 }
 
-std::uint32_t bins_of(const std::string& share) {
-  std::uint32_t bins = 0;
-  const char* end = share.data() + share.size();
-  const auto [stop, problem] = std::from_chars(share.data() + 5, end, bins);
-  if (problem != std::errc() || stop != end || bins < 1 || bins > 1'000'000)
-    throw Error(ErrorKind::usage, fmt::format("--share {}: expected bins:N with N from 1 to 1000000", share));
-  return bins;
-}
-
-/// The schedule asked for; empty for auto.
-std::optional<HerdedSchedule> given_schedule(const Problem& problem) {
-  const std::string& schedule = problem.settings().schedule;
-  if (schedule == "sequential") return HerdedSchedule::sequential;
-  if (schedule == "colours") return HerdedSchedule::colours;
-  if (schedule == "jacobi") return HerdedSchedule::jacobi;
-  if (schedule != "auto")
-    throw Error(ErrorKind::usage,
-                fmt::format("--schedule {}: expected auto, sequential, colours or jacobi", schedule));
-  return {};
+HerdedPlan plan_for(const Problem& problem, const ChainOptions& options) {
+  // A run without a number of sweeps is taken for one of a million.
+  const bool open = options.sweeps == ChainOptions::unlimited || options.burn_in == ChainOptions::unlimited;
+  const std::uint64_t visits = open ? 1'000'000 : options.burn_in + options.sweeps;
+  const Herded& herded = problem.options().herded;
+  if (!herded.share)
+    return automatic_herded_plan(problem.graph(), options.chains, visits,
+                                 static_cast<double>(problem.memory_limit_bytes()));
+  return herded_plan(problem.graph(), *herded.share, *herded.share == HerdedShare::bins ? herded.bins : 0,
+                     options.chains, visits);
 }
 
 /// Which kernel runs, and in which order.
@@ -62,10 +53,10 @@ struct Choice {
   }
 };
 
-Choice choose(const Problem& problem, Task task) {
-  const auto given = given_schedule(problem);
+Choice choose(const Problem& problem, const ChainOptions& options) {
+  const auto given = problem.options().herded.schedule;
   const bool large = problem.graph().size() >= 10'000;
-  Choice choice{herded_plan(problem, task),
+  Choice choice{plan_for(problem, options),
                 given.value_or(large ? HerdedSchedule::colours : HerdedSchedule::sequential),
                 {}};
   if (choice.plan.share == HerdedShare::exact &&
@@ -78,28 +69,24 @@ Choice choose(const Problem& problem, Task task) {
   return choice;
 }
 
-std::string_view schedule_name(HerdedSchedule schedule) {
-  constexpr std::string_view names[] = {"sequential", "colours", "jacobi"};
-  return names[static_cast<int>(schedule)];
-}
-
 std::string why_not(const Problem& problem, Task task) {
   if (task != Task::map) {
     const std::string broken = broken_connectivity(problem);
     if (!broken.empty()) return broken;
   }
-  const std::string& schedule = problem.settings().schedule;
-  if (schedule == "flooding" || schedule == "residual")
-    return "herded-gibbs has no schedule " + schedule + " (auto, sequential, colours, jacobi)";
-  if (given_schedule(problem) == HerdedSchedule::jacobi && !problem.graph().is_strictly_positive())
-    return "the jacobi schedule may leave the support of a model with hard zeros (--schedule sequential or "
-           "colours)";
+  if (problem.options().messages.schedule && !problem.options().herded.schedule)
+    return fmt::format("herded-gibbs has no schedule {} (sequential, colours, jacobi)",
+                       choice_name(*problem.options().messages.schedule));
+  if (problem.options().herded.schedule == HerdedSchedule::jacobi && !problem.graph().is_strictly_positive())
+    return "the jacobi schedule may leave the support of a model with hard zeros; sequential and colours do "
+           "not";
   const HerdedPlan plan = herded_plan(problem, task);
   const auto limit = static_cast<double>(problem.memory_limit_bytes());
   if (plan.bytes <= limit) return "";
   return fmt::format(
-      "its weights ({}) would need up to {:.3g} GB, the limit is {:.3g} GB: --share bins:N, fewer chains or "
-      "--memory-limit",
+      "its weights ({}) would need up to {:.3g} GB, the limit is {:.3g} GB: share them by bins, take fewer "
+      "chains "
+      "or raise the limit",
       herded_share_text(plan), plan.bytes / 1e9, limit / 1e9);
 }
 
@@ -125,7 +112,7 @@ auto with_herded_kernel(const Problem& problem, Choice choice, std::uint32_t cha
 
 /// Pins what a checkpoint's weights belong to.
 std::string run_name(const Choice& choice) {
-  return fmt::format("herded-gibbs {} {}{}", herded_share_text(choice.plan), schedule_name(choice.schedule),
+  return fmt::format("herded-gibbs {} {}{}", herded_share_text(choice.plan), choice_name(choice.schedule),
                      choice.lattice ? " lattice" : "");
 }
 
@@ -139,7 +126,7 @@ bool is_complete(const Graph& graph) {
 void note(const Choice& choice, RunFacts& facts) {
   facts.details["tables"] = herded_share_text(choice.plan);
   facts.details["kernel"] = std::string(choice.kernel());
-  facts.details["schedule"] = std::string(schedule_name(choice.schedule));
+  facts.details["schedule"] = choice_name(choice.schedule);
   facts.details["predicted_bytes"] = choice.plan.bytes;
 }
 
@@ -149,7 +136,7 @@ void warn(const Problem& problem, const Choice& choice, RunFacts& facts) {
   if (!is_complete(problem.graph()))
     facts.warnings.emplace_back(
         "herded Gibbs is only known to converge on complete graphs; this graph is not complete, and the "
-        "estimates may settle beside the true values: compare with --check or another method");
+        "estimates may settle beside the true values: compare with exact marginals or another method");
   else if (!whole || choice.schedule == HerdedSchedule::jacobi)
     facts.warnings.emplace_back(
         "herded Gibbs is only known to converge with one weight per configuration and variables updated in "
@@ -160,35 +147,28 @@ void warn(const Problem& problem, const Choice& choice, RunFacts& facts) {
   warn_of_unknown_connectivity(problem, facts);
 }
 
-MarginalsResult marginals(const Problem& problem, const Monitor& monitor) {
-  const ChainOptions options = herded_options(problem, Task::marginals);
-  const Choice choice = choose(problem, Task::marginals);
-  return with_herded_kernel(problem, choice, options.chains, [&](const auto& kernel) {
-    MarginalsResult result = marginals_by_chains(problem, run_name(choice), kernel, options, monitor);
-    note(choice, result);
-    warn(problem, choice, result);
-    return result;
-  });
-}
+struct HerdedAdapter {
+  static std::uint32_t default_chains(const Problem& problem) { return default_herded_chains(problem); }
 
-SampleResult sample(const Problem& problem, const Monitor& monitor, DrawConsumer& consumer) {
-  const ChainOptions options = herded_options(problem, Task::sample);
-  const Choice choice = choose(problem, Task::sample);
-  return with_herded_kernel(problem, choice, options.chains, [&](const auto& kernel) {
-    SampleResult result = sample_by_chains(problem, run_name(choice), kernel, options, monitor, consumer);
-    note(choice, result);
-    warn(problem, choice, result);
-    return result;
-  });
-}
+  template <class Go>
+  static auto run(const Problem& problem, const ChainOptions& options, const RunControl&, Go go) {
+    const Choice choice = choose(problem, options);
+    return with_herded_kernel(problem, choice, options.chains, [&](const auto& kernel) {
+      auto result = go(run_name(choice), kernel);
+      note(choice, result);
+      warn(problem, choice, result);
+      return result;
+    });
+  }
+};
 
 // The best joint state over all sweeps of all chains, and every chain's last, each climbed to its top.
-BestStateResult map(const Problem& problem, const Monitor& monitor) {
+BestStateResult map(const Problem& problem, const RunControl& control) {
   const ChainOptions options = herded_options(problem, Task::map);
-  const Choice choice = choose(problem, Task::map);
+  const Choice choice = choose(problem, options);
   return with_herded_kernel(problem, choice, options.chains, [&](const auto& kernel) {
     ChainRun run(kernel, options);
-    run.run(monitor, [](std::uint32_t, std::span<const Value>, double) {});
+    run.run(control, [](std::uint32_t, std::span<const Value>, double) {});
     BestStateResult result;
     const IteratedModes modes(problem.graph());
     const auto offer = [&](std::vector<Value> x) {
@@ -214,35 +194,16 @@ BestStateResult map(const Problem& problem, const Monitor& monitor) {
 }  // namespace
 
 HerdedPlan herded_plan(const Problem& problem, Task task) {
-  const ChainOptions options = herded_options(problem, task);
-  // A run without a number of sweeps is taken for one of a million.
-  const bool open = options.sweeps == ChainOptions::unlimited || options.burn_in == ChainOptions::unlimited;
-  const std::uint64_t visits = open ? 1'000'000 : options.burn_in + options.sweeps;
-  const std::string& share = problem.settings().share;
-  const auto plan = [&](HerdedShare kind, std::uint32_t bins = 0) {
-    return herded_plan(problem.graph(), kind, bins, options.chains, visits);
-  };
-  if (share == "auto")
-    return automatic_herded_plan(problem.graph(), options.chains, visits,
-                                 static_cast<double>(problem.memory_limit_bytes()));
-  if (share == "dense") return plan(HerdedShare::dense);
-  if (share == "hashed") return plan(HerdedShare::hashed);
-  if (share == "exact") return plan(HerdedShare::exact);
-  if (share.rfind("bins:", 0) == 0) return plan(HerdedShare::bins, bins_of(share));
-  throw Error(ErrorKind::usage,
-              fmt::format("--share {}: expected auto, dense, hashed, exact or bins:N", share));
+  return plan_for(problem, herded_options(problem, task));
 }
 
 Method herded_gibbs_method() {
-  return {"herded-gibbs",
-          "deterministic Gibbs: a weight per variable and neighbourhood holds the frequencies down",
-          "Bornn, Chen, de Freitas, Eskelin, Fang and Welling 2013",
-          why_not,
-          marginals,
-          map,
-          nullptr,
-          sample,
-          chain_option_names + " share schedule"};
+  Method method = chain_method<HerdedAdapter>(
+      "herded-gibbs",
+      "deterministic Gibbs: a weight per variable and neighbourhood holds the frequencies down",
+      "Bornn, Chen, de Freitas, Eskelin, Fang and Welling 2013", why_not, "share bins schedule");
+  method.map = map;
+  return method;
 }
 
 }  // namespace drover

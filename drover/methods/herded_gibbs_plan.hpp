@@ -9,8 +9,8 @@ namespace drover {
 /// 16 chains, and 4 for large models.
 std::uint32_t default_herded_chains(const Problem& problem);
 
-/// What --share (or auto) means for this problem: tables and a bound of their memory, for the chains and
-/// sweeps that the task would run. Raises usage for a wrong --share.
+/// What options.herded means for this problem: tables and a bound of their memory, for the chains and
+/// sweeps that the task would run.
 HerdedPlan herded_plan(const Problem& problem, Task task);
 
 }  // namespace drover

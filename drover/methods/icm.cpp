@@ -12,17 +12,18 @@ std::string why_not(const Problem&, Task) {
   return "";
 }
 
-// One climb from the best value of each unary, then from random states: `--chains` climbs in all.
-BestStateResult map(const Problem& problem, const Monitor& monitor) {
+// One climb from the best value of each unary, then from random states: as many climbs as chains are asked
+// for.
+BestStateResult map(const Problem& problem, const RunControl& control) {
   const Graph& graph = problem.graph();
-  const std::uint32_t climbs =
-      problem.settings().chains > 0 ? static_cast<std::uint32_t>(problem.settings().chains) : 16;
+  const std::uint32_t climbs = problem.options().chains.count.value_or(16);
   const IteratedModes modes(graph);
   const std::vector<std::vector<Value>> supported = starting_states(problem, climbs);
-  const Random random(static_cast<std::uint64_t>(problem.settings().seed), Stream::start);
+  const Random random(problem.options().seed, Stream::start);
   BestStateResult result;
+  result.resolved["chains"] = climbs;
   std::vector<Value> x(graph.size());
-  for (std::uint32_t c = 0; c < climbs && !(c > 0 && monitor.should_stop()); ++c) {
+  for (std::uint32_t c = 0; c < climbs && !(c > 0 && control.should_stop()); ++c) {
     for (VariableId v = 0; v < graph.size(); ++v) {
       const auto unary = graph.unary_of(v);
       if (!supported.empty()) {

@@ -14,19 +14,16 @@ std::string why_not(const Problem&, Task) {
   return "";
 }
 
-MeanFieldOptions options_of(const Settings& settings) {
+MeanFieldOptions options_of(const Messages& messages) {
   MeanFieldOptions options;
-  if (settings.iterations > 0) options.iterations = static_cast<std::uint64_t>(settings.iterations);
-  if (settings.damping < 0 && settings.damping != -1)
-    throw Error(ErrorKind::usage, fmt::format("--damping {}: expected 0 to 0.999, or -1", settings.damping));
-  if (settings.damping >= 0) options.step = 1 - settings.damping;
+  options.iterations = messages.iterations.value_or(options.iterations);
+  if (messages.damping) options.step = 1 - *messages.damping;
   return options;
 }
 
 std::uint32_t start_count(const Problem& problem) {
   if (!problem.start().empty()) return 1;
-  if (problem.settings().chains > 0) return static_cast<std::uint32_t>(problem.settings().chains);
-  return problem.graph().unary.size() <= 20'000 ? 16 : 2;
+  return problem.options().chains.count.value_or(problem.graph().unary.size() <= 20'000 ? 16 : 2);
 }
 
 struct BestRun {
@@ -37,15 +34,15 @@ struct BestRun {
 };
 
 // The unaries first, then random distributions; with hard zeros, possible states. The highest bound wins.
-BestRun best_of_starts(const Problem& problem, const Monitor& monitor, RunFacts& facts) {
+BestRun best_of_starts(const Problem& problem, const RunControl& control, RunFacts& facts) {
   const MeanField field(problem.graph());
-  const MeanFieldOptions options = options_of(problem.settings());
-  const auto seed = static_cast<std::uint64_t>(problem.settings().seed);
+  const MeanFieldOptions options = options_of(problem.options().messages);
+  const std::uint64_t seed = problem.options().seed;
   const std::uint32_t starts = start_count(problem);
   std::vector<std::vector<Value>> states = starting_states(problem, starts);
   if (!problem.start().empty()) states = {{problem.start().begin(), problem.start().end()}};
   BestRun best;
-  for (std::uint32_t s = 0; s < starts && !(s > 0 && monitor.should_stop()); ++s) {
+  for (std::uint32_t s = 0; s < starts && !(s > 0 && control.should_stop()); ++s) {
     std::vector<double> start = !states.empty() ? field.start_at(states[s % states.size()])
                                 : s == 0        ? field.start_at_unaries()
                                                 : field.start_at_random(seed, s);
@@ -56,14 +53,17 @@ BestRun best_of_starts(const Problem& problem, const Monitor& monitor, RunFacts&
       progress.sweeps = done;
       progress.updates =
           static_cast<double>(best.iterations + done) * static_cast<double>(problem.graph().size());
-      monitor.report(progress);
-      return !monitor.should_stop();
+      control.report(progress);
+      return !control.should_stop();
     });
     best.iterations += run.iterations;
     best.worst_bound = s == 0 ? run.bound : std::min(best.worst_bound, run.bound);
     ++best.starts;
     if (s == 0 || run.bound > best.run.bound) best.run = std::move(run);
   }
+  facts.resolved["chains"] = starts;
+  facts.resolved["iterations"] = options.iterations;
+  facts.resolved["damping"] = 1 - options.step;
   facts.chains = best.starts;
   facts.sweeps = best.run.iterations;
   facts.updates = static_cast<double>(best.iterations) * static_cast<double>(problem.graph().size());
@@ -77,30 +77,30 @@ BestRun best_of_starts(const Problem& problem, const Monitor& monitor, RunFacts&
   return best;
 }
 
-MarginalsResult marginals(const Problem& problem, const Monitor& monitor) {
+MarginalsResult marginals(const Problem& problem, const RunControl& control) {
   const Graph& graph = problem.graph();
   MarginalsResult result;
-  const BestRun best = best_of_starts(problem, monitor, result);
+  const BestRun best = best_of_starts(problem, control, result);
   for (VariableId v = 0; v < graph.size(); ++v) {
     const auto begin = best.run.probabilities.begin() + static_cast<std::ptrdiff_t>(graph.unary_offsets[v]);
-    result.marginals.emplace_back(begin, begin + graph.cardinalities[v]);
-    result.mcse.emplace_back(graph.cardinalities[v], not_known);
+    result.marginals.push_back({begin, begin + graph.cardinalities[v]});
   }
+  result.mcse.assign(graph.cardinalities, not_known);
   result.rhat.assign(graph.size(), not_known);
   result.ess.assign(graph.size(), not_known);
   result.converged = best.run.converged;
   result.warnings.emplace_back(
       "mean field takes the variables for independent: its marginals have an error that no figure here "
       "shows");
-  if (problem.settings().check) check_against_exact(problem, result);
+  if (problem.options().check) check_against_exact(problem, result);
   return result;
 }
 
-LogZResult logz(const Problem& problem, const Monitor& monitor) {
+LogZResult logz(const Problem& problem, const RunControl& control) {
   LogZResult result;
-  const BestRun best = best_of_starts(problem, monitor, result);
+  const BestRun best = best_of_starts(problem, control, result);
   result.log_z = result.lower = best.run.bound;
-  result.warnings.emplace_back("mean field gives a lower bound of log Z, not an estimate");
+  result.bound = Bound::lower;
   return result;
 }
 
@@ -114,7 +114,8 @@ Method mean_field_method() {
           marginals,
           nullptr,
           logz,
-          nullptr};
+          nullptr,
+          "chains iterations damping check"};
 }
 
 }  // namespace drover

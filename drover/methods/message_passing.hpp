@@ -6,12 +6,17 @@
 
 namespace drover {
 
-/// From --schedule, --damping and --iterations; raises usage for a wrong schedule. Without them: sequential
-/// and undamped on forests, else flooding with damping one half.
+/// From options.messages. What is not set: sequential and undamped on forests, else flooding with damping one
+/// half.
 BeliefOptions belief_options(const Problem& problem, Semiring semiring, bool is_forest);
 
-/// Reports progress and asks whether to stop; the monitor must outlive it.
-OnIteration reporting_to(const Problem& problem, const Monitor& monitor);
+/// Empty, or that a schedule was asked for which messages do not have.
+std::string why_not_schedule(const Problem& problem);
+
+void note_resolved(const BeliefOptions& options, RunFacts& facts);
+
+/// Reports progress and asks whether to stop; the control must outlive it.
+OnIteration reporting_to(const Problem& problem, const RunControl& control);
 
 /// Iterations (with those done before elsewhere), convergence, and the warning that belongs to it.
 void note_run(const BeliefPropagation& beliefs, std::uint64_t iterations_before, bool is_forest,

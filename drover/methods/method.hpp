@@ -2,6 +2,7 @@
 // problem, and runs them; it is chosen once per run, never per variable.
 #pragma once
 
+#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -10,27 +11,27 @@
 
 #include "drover/compile/connectivity.hpp"
 #include "drover/compile/graph.hpp"
+#include "drover/core/run_control.hpp"
 #include "drover/infer/junction_tree.hpp"
-#include "drover/run/monitor.hpp"
+#include "drover/run/inference_options.hpp"
 #include "drover/run/result.hpp"
-#include "drover/run/settings.hpp"
 
 namespace drover {
 
-enum class Task { marginals, map, logz, sample };
-std::string_view task_name(Task task);
-
-/// A compiled model with the facts about it that methods ask for, each worked out once, when first asked.
+/// A compiled model, the options of a run, and the facts about the model that methods ask for, each worked
+/// out once, when first asked; from any thread.
 class Problem {
  public:
-  /// Chains and iterations that can be started anywhere start at `start`, a state of the free variables,
-  /// unless it is empty.
-  Problem(const Graph& graph, const Settings& settings, std::vector<Value> start = {});
+  /// options.observe and options.evidence are in the graph already; options.start is a state of the model's
+  /// variables.
+  Problem(Graph graph, InferenceOptions options, const RunControl& control = no_control());
   /// With a table in place of every gate, if all are small enough.
   const Graph& graph() const { return expanded_ ? *expanded_ : graph_; }
   /// With gates as they are, for methods that know them.
   const Graph& compact_graph() const { return graph_; }
-  const Settings& settings() const { return settings_; }
+  const InferenceOptions& options() const { return options_; }
+  const RunControl& control() const { return control_; }
+  /// Where chains and iterations that can be started anywhere begin, unless it is empty.
   std::span<const Value> start() const { return start_; }
   const ExactPlan& exact_plan() const;
   const ConnectivityReport& connectivity() const;
@@ -39,10 +40,12 @@ class Problem {
   double largest_log_factor() const;
 
  private:
-  const Graph& graph_;
-  const Settings& settings_;
+  Graph graph_;
+  InferenceOptions options_;
+  const RunControl& control_;
   std::vector<Value> start_;
   std::optional<Graph> expanded_;
+  mutable std::mutex working_out_;
   mutable std::optional<ExactPlan> exact_plan_;
   mutable std::optional<ConnectivityReport> connectivity_;
   mutable std::optional<double> largest_log_factor_;
@@ -55,10 +58,10 @@ struct Method {
   /// Empty when the method can do the task on this problem; else a sentence. Ask the function why_not below.
   std::string (*why_not)(const Problem&, Task);
   /// Null where the method does not do the task.
-  MarginalsResult (*marginals)(const Problem&, const Monitor&);
-  BestStateResult (*map)(const Problem&, const Monitor&);
-  LogZResult (*logz)(const Problem&, const Monitor&);
-  SampleResult (*sample)(const Problem&, const Monitor&, DrawConsumer&);
+  MarginalsResult (*marginals)(const Problem&, const RunControl&);
+  BestStateResult (*map)(const Problem&, const RunControl&);
+  LogZResult (*logz)(const Problem&, const RunControl&);
+  SampleResult (*sample)(const Problem&, const RunControl&, DrawConsumer&);
   /// The options it heeds, of those that not every method does; empty: not stated.
   std::string options = "";
   /// The largest finite log factor, in absolute value, that its arithmetic bears; this is for single
@@ -75,15 +78,18 @@ std::span<const Method> all_methods();
 /// factors are beyond its arithmetic, or that it needs a table for a gate too large for one.
 std::string why_not(const Method& method, const Problem& problem, Task task);
 
-/// A sentence for every option that was set, that other methods heed and that this one does not.
-std::vector<std::string> unused_options(const Method& method, Task task, const Settings& settings);
+/// The names of options that were set, that other methods heed and that this one does not.
+std::vector<std::string> unused_options(const Method& method, Task task, const InferenceOptions& options);
+
+/// Raises usage for an unknown name (with the nearest).
+const Method& method_named(std::string_view name);
 
 struct Choice {
   const Method* method;
   std::string because;  ///< empty when the user named the method
 };
 
-/// The method the settings name, or for "auto" the one that suits the problem best. Raises usage for an
+/// The method the options name, or for "auto" the one that suits the problem best. Raises usage for an
 /// unknown name (with the nearest), misfit for a method that does not fit (with one that does).
 Choice choose_method(const Problem& problem, Task task);
 

@@ -24,19 +24,19 @@ std::string why_not(const Problem& problem, Task) {
 }
 
 BatchOptions batch_options(const Problem& problem) {
-  const Settings& settings = problem.settings();
+  const Messages& messages = problem.options().messages;
   BatchOptions options;
-  if (settings.iterations > 0)
+  if (messages.iterations)
     options.iterations =
-        static_cast<std::uint32_t>(std::min<std::int64_t>(settings.iterations, 1'000'000'000));
-  if (settings.damping >= 0) options.damping = static_cast<float>(settings.damping);
+        static_cast<std::uint32_t>(std::min<std::uint64_t>(*messages.iterations, 1'000'000'000));
+  if (messages.damping) options.damping = static_cast<float>(*messages.damping);
   return options;
 }
 
 /// Draws in blocks that fit in memory and hands each on: use(states, maxima).
 using UseBlock = std::function<void(std::span<const Value>, std::span<const double>)>;
 
-std::uint64_t draw_all(const Problem& problem, const Monitor& monitor, std::uint64_t wanted,
+std::uint64_t draw_all(const Problem& problem, const RunControl& control, std::uint64_t wanted,
                        const UseBlock& use) {
   const Graph& graph = problem.compact_graph();
   const PerturbAndMaxProduct sampler(graph, batch_options(problem));
@@ -45,24 +45,23 @@ std::uint64_t draw_all(const Problem& problem, const Monitor& monitor, std::uint
   std::vector<Value> states(block * graph.size());
   std::vector<double> maxima(block);
   std::uint64_t done = 0;
-  while (done < wanted && !(done > 0 && monitor.should_stop())) {
+  while (done < wanted && !(done > 0 && control.should_stop())) {
     const auto count = static_cast<std::size_t>(std::min<std::uint64_t>(block, wanted - done));
     const std::span<Value> some = std::span(states).first(count * graph.size());
-    sampler.draw(static_cast<std::uint64_t>(problem.settings().seed), done, count, some,
-                 std::span(maxima).first(count));
+    sampler.draw(problem.options().seed, done, count, some, std::span(maxima).first(count));
     use(some, std::span(maxima).first(count));
     done += count;
     Progress progress;
     progress.phase = "perturbing";
     progress.fraction = static_cast<double>(done) / static_cast<double>(wanted);
     progress.sweeps = done;
-    monitor.report(progress);
+    control.report(progress);
   }
   return done;
 }
 
-std::uint64_t wanted_draws(const Settings& settings) {
-  return settings.samples > 0 ? static_cast<std::uint64_t>(settings.samples) : default_samples;
+std::uint64_t wanted_draws(const InferenceOptions& options) {
+  return options.samples.value_or(default_samples);
 }
 
 void note_facts(const Problem& problem, std::uint64_t draws, RunFacts& facts) {
@@ -70,6 +69,9 @@ void note_facts(const Problem& problem, std::uint64_t draws, RunFacts& facts) {
   facts.sweeps = batch_options(problem).iterations;
   facts.updates =
       static_cast<double>(draws) * facts.sweeps * static_cast<double>(problem.compact_graph().size());
+  facts.resolved["samples"] = draws;
+  facts.resolved["iterations"] = batch_options(problem).iterations;
+  facts.resolved["damping"] = batch_options(problem).damping;
   facts.details["independent"] = true;
   facts.details["draws"] = draws;
   facts.details["iterations"] = batch_options(problem).iterations;
@@ -83,7 +85,7 @@ bool has_only_unaries(const Graph& graph) {
 void warn_of_broken(std::uint64_t broken, std::uint64_t draws, RunFacts& facts) {
   if (broken > 0)
     facts.warnings.push_back(
-        fmt::format("{} of {} samples break a hard constraint: more --iterations may help", broken, draws));
+        fmt::format("{} of {} samples break a hard constraint: more iterations may help", broken, draws));
 }
 
 void warn_of_approximation(const Problem& problem, RunFacts& facts) {
@@ -93,13 +95,14 @@ void warn_of_approximation(const Problem& problem, RunFacts& facts) {
         "its error");
 }
 
-MarginalsResult marginals(const Problem& problem, const Monitor& monitor) {
+MarginalsResult marginals(const Problem& problem, const RunControl& control) {
   const Graph& graph = problem.compact_graph();
   MarginalsResult result;
-  for (std::uint32_t states : graph.cardinalities) result.marginals.emplace_back(states, 0.0);
+  result.marginals.assign(graph.cardinalities, 0);
+  result.mcse.assign(graph.cardinalities, 0);
   result.best_log_score = log_zero;
   std::uint64_t broken = 0;
-  const std::uint64_t draws = draw_all(problem, monitor, wanted_draws(problem.settings()),
+  const std::uint64_t draws = draw_all(problem, control, wanted_draws(problem.options()),
                                        [&](std::span<const Value> states, std::span<const double> maxima) {
                                          for (std::size_t s = 0; s < maxima.size(); ++s) {
                                            const auto x = states.subspan(s * graph.size(), graph.size());
@@ -116,51 +119,63 @@ MarginalsResult marginals(const Problem& problem, const Monitor& monitor) {
   note_facts(problem, draws, result);
   const auto total = static_cast<double>(draws);
   result.diagnostics = {1, total, 0};
-  for (std::vector<double>& p : result.marginals) {
-    std::vector<double>& error = result.mcse.emplace_back();
-    for (double& value : p) {
+  for (std::size_t v = 0; v < graph.size(); ++v)
+    for (std::size_t k = 0; k < graph.cardinalities[v]; ++k) {
+      double& value = result.marginals[v][k];
       value /= total;
       // One more of each keeps the error of a state that was always or never seen above zero.
       const double q = (value * total + 1) / (total + 2);
-      error.push_back(std::sqrt(q * (1 - q) / total));
-      result.diagnostics.mcse_max = std::max(result.diagnostics.mcse_max, error.back());
+      result.mcse[v][k] = std::sqrt(q * (1 - q) / total);
+      result.diagnostics.mcse_max = std::max(result.diagnostics.mcse_max, result.mcse[v][k]);
     }
-  }
   result.rhat.assign(graph.size(), 1.0);
   result.ess.assign(graph.size(), total);
-  result.converged = total >= 400;
+  result.converged = total >= 400 && broken == 0;  // samples that cannot be are no result
   warn_of_broken(broken, draws, result);
   warn_of_approximation(problem, result);
   if (problem.graph().gates.size() == 0) {
     const ExactPlan& plan = problem.exact_plan();
-    if (problem.settings().check || (plan.order.exact && plan.predicted_operations <= small_plan))
+    if (problem.options().check || (plan.order.exact && plan.predicted_operations <= small_plan))
       check_against_exact(problem, result);
   }
   return result;
 }
 
-LogZResult logz(const Problem& problem, const Monitor& monitor) {
-  double sum = 0, squares = 0;
-  const std::uint64_t draws = draw_all(problem, monitor, wanted_draws(problem.settings()),
-                                       [&](std::span<const Value>, std::span<const double> maxima) {
-                                         for (double maximum : maxima) {
-                                           sum += maximum;
-                                           squares += maximum * maximum;
-                                         }
-                                       });
+LogZResult logz(const Problem& problem, const RunControl& control) {
+  const Graph& graph = problem.compact_graph();
+  double sum = 0, squares = 0, best = log_zero;
+  const std::uint64_t draws =
+      draw_all(problem, control, wanted_draws(problem.options()),
+               [&](std::span<const Value> states, std::span<const double> maxima) {
+                 for (std::size_t s = 0; s < maxima.size(); ++s) {
+                   sum += maxima[s];
+                   squares += maxima[s] * maxima[s];
+                   best = std::max(best, log_score(graph, states.subspan(s * graph.size(), graph.size())));
+                 }
+               });
   LogZResult result;
   note_facts(problem, draws, result);
   const auto total = static_cast<double>(draws);
   result.log_z = sum / total;
   result.mcse =
       std::sqrt(std::max(0.0, squares / total - result.log_z * result.log_z) / std::max(1.0, total - 1));
-  if (!has_only_unaries(problem.compact_graph()))
+  result.lower = best == log_zero ? not_known : best;  // Z has every state's share
+  if (result.log_z < best) {
+    result.log_z = best;
+    result.mcse = not_known;
+    result.bound = Bound::lower;
+    result.warnings.emplace_back(
+        "max-product did not find the perturbed maxima: their mean is below the score of a state that was "
+        "seen, "
+        "and that score is given instead");
+  } else if (!has_only_unaries(graph)) {
     result.warnings.emplace_back(
         "the mean of perturbed maxima is above log Z if max-product finds them, and need not be near it");
+  }
   return result;
 }
 
-BestStateResult map(const Problem& problem, const Monitor& monitor) {
+BestStateResult map(const Problem& problem, const RunControl& control) {
   const Graph& graph = problem.compact_graph();
   BestStateResult result;
   result.log_score = log_zero;
@@ -168,7 +183,7 @@ BestStateResult map(const Problem& problem, const Monitor& monitor) {
   std::optional<IteratedModes> modes;
   if (problem.graph().gates.size() == 0) modes.emplace(problem.graph());
   const std::uint64_t draws =
-      draw_all(problem, monitor, std::min<std::uint64_t>(256, wanted_draws(problem.settings())),
+      draw_all(problem, control, std::min<std::uint64_t>(256, wanted_draws(problem.options())),
                [&](std::span<const Value> states, std::span<const double> maxima) {
                  for (std::size_t s = 0; s < maxima.size(); ++s) {
                    const auto x = states.subspan(s * graph.size(), graph.size());
@@ -186,12 +201,12 @@ BestStateResult map(const Problem& problem, const Monitor& monitor) {
   return result;
 }
 
-SampleResult sample(const Problem& problem, const Monitor& monitor, DrawConsumer& consumer) {
+SampleResult sample(const Problem& problem, const RunControl& control, DrawConsumer& consumer) {
   const Graph& graph = problem.compact_graph();
   SampleResult result;
   std::uint64_t broken = 0;
   consumer.begin(1);
-  result.draws = draw_all(problem, monitor, static_cast<std::uint64_t>(wanted_samples(problem.settings())),
+  result.draws = draw_all(problem, control, wanted_samples(problem.options()),
                           [&](std::span<const Value> states, std::span<const double> maxima) {
                             for (std::size_t s = 0; s < maxima.size(); ++s) {
                               const auto x = states.subspan(s * graph.size(), graph.size());

@@ -1,5 +1,5 @@
-// The registry's entries for the primal-dual samplers, plain (drover/sample/dual/primal_dual_lanes.hpp) and with a
-// forest (drover/sample/dual/tree_primal_dual.hpp).
+// The registry's entries for the primal-dual samplers, plain (drover/sample/dual/primal_dual_lanes.hpp) and
+// with a forest (drover/sample/dual/tree_primal_dual.hpp).
 #include <fmt/format.h>
 
 #include "drover/compile/cluster_bonds.hpp"
@@ -14,7 +14,6 @@ namespace drover {
 
 namespace {
 
-constexpr std::uint32_t default_tree_chains = 64;
 // Decomposing a table takes time in proportion to its entries and the components of its mixtures.
 constexpr std::size_t largest_table = 4096;
 
@@ -31,13 +30,13 @@ std::string why_not(const Problem& problem, Task task) {
 }
 
 // Fitted decompositions stay exact, but one far from its factor would hardly ever let its variables move.
-void check_fit(const DualPlan& plan, const Settings& settings) {
-  if (plan.divergence > settings.tolerance)
+void check_fit(const DualPlan& plan, double tolerance) {
+  if (plan.divergence > tolerance)
     throw Error(
         ErrorKind::misfit,
         fmt::format("the fitted decomposition of the factor over {} is {:.3g} nats (KL) away from it, "
-                    "more than --tolerance {}",
-                    plan.worst_factor, plan.divergence, settings.tolerance));
+                    "more than the tolerance of {}",
+                    plan.worst_factor, plan.divergence, tolerance));
 }
 
 void note_plan(const TreePrimalDual& kernel, RunFacts& facts) {
@@ -51,7 +50,7 @@ void note_plan(const TreePrimalDual& kernel, RunFacts& facts) {
 
 TreePrimalDual general_kernel(const Problem& problem, ForestChoice choice, std::uint32_t chains) {
   TreePrimalDual kernel(problem.graph(), choice, starting_states(problem, chains));
-  check_fit(kernel.plan(), problem.settings());
+  check_fit(kernel.plan(), problem.options().dual.tolerance);
   return kernel;
 }
 
@@ -72,80 +71,54 @@ auto with_kernel(const Problem& problem, std::uint32_t chains, Use use) {
   });
 }
 
-MarginalsResult marginals(const Problem& problem, const Monitor& monitor) {
-  const ChainOptions options = chain_options(problem, Task::marginals, default_gibbs_chains(problem));
-  return with_kernel(problem, options.chains, [&](const auto& kernel, const char* kernel_name, auto note) {
-    MarginalsResult result = marginals_by_chains(problem, "primal-dual", kernel, options, monitor);
-    result.details["kernel"] = kernel_name;
-    note(result);
-    return result;
-  });
-}
+struct PrimalDualAdapter {
+  static std::uint32_t default_chains(const Problem& problem) { return default_gibbs_chains(problem); }
 
-SampleResult sample(const Problem& problem, const Monitor& monitor, DrawConsumer& consumer) {
-  const std::uint32_t chains =
-      chains_for_samples(wanted_samples(problem.settings()), default_gibbs_chains(problem));
-  const ChainOptions options = chain_options(problem, Task::sample, chains);
-  return with_kernel(problem, options.chains, [&](const auto& kernel, const char* kernel_name, auto note) {
-    SampleResult result = sample_by_chains(problem, "primal-dual", kernel, options, monitor, consumer);
-    result.details["kernel"] = kernel_name;
-    note(result);
-    return result;
-  });
-}
+  template <class Go>
+  static auto run(const Problem& problem, const ChainOptions& options, const RunControl&, Go go) {
+    return with_kernel(problem, options.chains, [&](const auto& kernel, const char* kernel_name, auto note) {
+      auto result = go("primal-dual", kernel);
+      result.details["kernel"] = kernel_name;
+      note(result);
+      return result;
+    });
+  }
+};
 
-LogZResult logz(const Problem& problem, const Monitor& monitor) {
-  const DualLogZOptions options = dual_bound_options(problem, monitor);
+struct TreeAdapter {
+  static std::uint32_t default_chains(const Problem&) { return 64; }
+
+  template <class Go>
+  static auto run(const Problem& problem, const ChainOptions& options, const RunControl&, Go go) {
+    const ForestChoice choice =
+        problem.options().dual.redraw ? ForestChoice::redrawn : ForestChoice::heaviest;
+    const TreePrimalDual kernel = general_kernel(problem, choice, options.chains);
+    auto result = go("tree-primal-dual", kernel);
+    note_plan(kernel, result);
+    warn_of_unknown_connectivity(problem, result);
+    return result;
+  }
+};
+
+LogZResult logz(const Problem& problem, const RunControl& control) {
+  const DualLogZOptions options = dual_bound_options(problem, control);
   return dual_bound_result(problem, options, dual_log_z(spin_edges(spin_graph(problem.graph())), options));
-}
-
-ForestChoice forest_choice(const Settings& settings) {
-  return settings.redraw ? ForestChoice::redrawn : ForestChoice::heaviest;
-}
-
-MarginalsResult tree_marginals(const Problem& problem, const Monitor& monitor) {
-  const ChainOptions options = chain_options(problem, Task::marginals, default_tree_chains);
-  const TreePrimalDual kernel = general_kernel(problem, forest_choice(problem.settings()), options.chains);
-  MarginalsResult result = marginals_by_chains(problem, "tree-primal-dual", kernel, options, monitor);
-  note_plan(kernel, result);
-  warn_of_unknown_connectivity(problem, result);
-  return result;
-}
-
-SampleResult tree_sample(const Problem& problem, const Monitor& monitor, DrawConsumer& consumer) {
-  const ChainOptions options = chain_options(
-      problem, Task::sample, chains_for_samples(wanted_samples(problem.settings()), default_tree_chains));
-  const TreePrimalDual kernel = general_kernel(problem, forest_choice(problem.settings()), options.chains);
-  SampleResult result = sample_by_chains(problem, "tree-primal-dual", kernel, options, monitor, consumer);
-  note_plan(kernel, result);
-  warn_of_unknown_connectivity(problem, result);
-  return result;
 }
 
 }  // namespace
 
 Method primal_dual_method() {
-  return {"primal-dual",
-          "Gibbs over variables and the duals of their factors in turn; no colouring",
-          "Mescheder, Nowozin and Geiger 2016",
-          why_not,
-          marginals,
-          nullptr,
-          logz,
-          sample,
-          chain_option_names + " tolerance"};
+  Method method = chain_method<PrimalDualAdapter>(
+      "primal-dual", "Gibbs over variables and the duals of their factors in turn; no colouring",
+      "Mescheder, Nowozin and Geiger 2016", why_not, "tolerance");
+  method.logz = logz;
+  return method;
 }
 
 Method tree_primal_dual_method() {
-  return {"tree-primal-dual",
-          "all variables jointly over a spanning forest, duals for the other factors",
-          "Mescheder, Nowozin and Geiger 2016",
-          why_not,
-          tree_marginals,
-          nullptr,
-          nullptr,
-          tree_sample,
-          chain_option_names + " tolerance redraw"};
+  return chain_method<TreeAdapter>(
+      "tree-primal-dual", "all variables jointly over a spanning forest, duals for the other factors",
+      "Mescheder, Nowozin and Geiger 2016", why_not, "tolerance redraw");
 }
 
 }  // namespace drover

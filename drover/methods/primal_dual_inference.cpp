@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "drover/compile/spin_graph.hpp"
 #include "drover/core/random.hpp"
@@ -22,16 +21,16 @@ std::string why_not(const Problem& problem, Task) {
   return "it takes binary variables with strictly positive factors of one or two variables";
 }
 
-// One climb from the signs of the fields, then from random states: `--chains` climbs in all.
-BestStateResult map(const Problem& problem, const Monitor& monitor) {
-  const Settings& settings = problem.settings();
-  const PrimalDualEm em(spin_edges(spin_graph(problem.graph())), settings.forest);
-  const std::uint32_t climbs = settings.chains > 0 ? static_cast<std::uint32_t>(settings.chains) : 16;
-  const Random random(static_cast<std::uint64_t>(settings.seed), Stream::start);
+// One climb from the signs of the fields, then from random states: as many climbs as chains are asked for.
+BestStateResult map(const Problem& problem, const RunControl& control) {
+  const PrimalDualEm em(spin_edges(spin_graph(problem.graph())), problem.options().dual.forest);
+  const std::uint32_t climbs = problem.options().chains.count.value_or(16);
+  const Random random(problem.options().seed, Stream::start);
   BestStateResult result;
+  result.resolved["chains"] = climbs;
   std::uint64_t steps = 0;
   std::vector<Value> x(problem.graph().size());
-  for (std::uint32_t c = 0; c < climbs && !(c > 0 && monitor.should_stop()); ++c) {
+  for (std::uint32_t c = 0; c < climbs && !(c > 0 && control.should_stop()); ++c) {
     for (std::uint32_t v = 0; v < x.size(); ++v)
       x[v] = (c == 0 ? em.graph().field[v] > 0 : random.uniform(c, 0, v) < 0.5) ? 1 : 0;
     steps += em.climb(x).steps;
@@ -51,19 +50,19 @@ BestStateResult map(const Problem& problem, const Monitor& monitor) {
 struct DualRun {
   MeanFieldRun run;
   std::uint64_t sweeps = 0;
-  nlohmann::json details;
+  Details details;
 };
 
 // Variables and duals in turn until they rest, then ordinary mean field from there. Trees know of
 // correlations that ordinary mean field gives up, so with a forest the better of the two bounds decides.
 DualRun run_from(const PrimalDualMeanField& dual, const MeanField& field, std::vector<double> start,
-                 const MeanFieldOptions& options, const Monitor& monitor) {
+                 const MeanFieldOptions& options, const RunControl& control) {
   std::vector<double> p(dual.size());
   for (std::size_t v = 0; v < p.size(); ++v) p[v] = start[2 * v + 1];
   PrimalDualMeanField::Beliefs q = dual.start(p);
   std::uint64_t done = 0;
   double change = 1;
-  while (done < options.iterations && change > options.tolerance && !monitor.should_stop()) {
+  while (done < options.iterations && change > options.tolerance && !control.should_stop()) {
     dual.update_duals(q);
     change = dual.update_variables(q);
     ++done;
@@ -76,7 +75,7 @@ DualRun run_from(const PrimalDualMeanField& dual, const MeanField& field, std::v
   const double before = dual.ordinary_bound(q);
   DualRun result;
   MeanFieldRun& run = result.run;
-  run = field.run(start, options, [&](std::uint64_t, double) { return !monitor.should_stop(); });
+  run = field.run(start, options, [&](std::uint64_t, double) { return !control.should_stop(); });
   result.sweeps = done + run.iterations;
   result.details = {{"dual_iterations", done},
                     {"forest_pairs", dual.forest_size()},
@@ -93,23 +92,22 @@ DualRun run_from(const PrimalDualMeanField& dual, const MeanField& field, std::v
   return result;
 }
 
-// The best of `--chains` starts: the unaries alone, then random ones. (Without fields the first is a saddle
+// The best of several starts: the unaries alone, then random ones. (Without fields the first is a saddle
 // that no update leaves.)
-MeanFieldRun run_mean_field(const Problem& problem, const Monitor& monitor, RunFacts& facts) {
-  const Settings& settings = problem.settings();
-  const PrimalDualMeanField dual(spin_edges(spin_graph(problem.graph())), settings.forest);
+MeanFieldRun run_mean_field(const Problem& problem, const RunControl& control, RunFacts& facts) {
+  const PrimalDualMeanField dual(spin_edges(spin_graph(problem.graph())), problem.options().dual.forest);
   MeanFieldOptions options;
-  if (settings.iterations > 0) options.iterations = static_cast<std::uint64_t>(settings.iterations);
+  options.iterations = problem.options().messages.iterations.value_or(options.iterations);
   const MeanField field(problem.graph());
-  const std::uint32_t starts = settings.chains > 0 ? static_cast<std::uint32_t>(settings.chains)
-                               : problem.graph().size() <= 10'000 ? 16
-                                                                  : 2;
+  const std::uint32_t starts =
+      problem.options().chains.count.value_or(problem.graph().size() <= 10'000 ? 16 : 2);
+  facts.resolved["chains"] = starts;
+  facts.resolved["iterations"] = options.iterations;
   DualRun best;
-  for (std::uint32_t s = 0; s < starts && !(s > 0 && monitor.should_stop()); ++s) {
-    DualRun one = run_from(dual, field,
-                           s == 0 ? field.start_at_unaries()
-                                  : field.start_at_random(static_cast<std::uint64_t>(settings.seed), s),
-                           options, monitor);
+  for (std::uint32_t s = 0; s < starts && !(s > 0 && control.should_stop()); ++s) {
+    DualRun one = run_from(
+        dual, field, s == 0 ? field.start_at_unaries() : field.start_at_random(problem.options().seed, s),
+        options, control);
     facts.sweeps += one.sweeps;
     ++facts.chains;
     if (s == 0 || one.run.bound > best.run.bound) best = std::move(one);
@@ -121,9 +119,9 @@ MeanFieldRun run_mean_field(const Problem& problem, const Monitor& monitor, RunF
   return std::move(best.run);
 }
 
-MarginalsResult marginals(const Problem& problem, const Monitor& monitor) {
+MarginalsResult marginals(const Problem& problem, const RunControl& control) {
   MarginalsResult result;
-  const MeanFieldRun run = run_mean_field(problem, monitor, result);
+  const MeanFieldRun run = run_mean_field(problem, control, result);
   const std::size_t size = problem.graph().size();
   for (std::size_t v = 0; v < size; ++v) {
     result.marginals.push_back({run.probabilities[2 * v], run.probabilities[2 * v + 1]});
@@ -133,48 +131,50 @@ MarginalsResult marginals(const Problem& problem, const Monitor& monitor) {
   result.ess.assign(size, not_known);
   result.converged = run.converged;
   result.warnings.emplace_back(
-      problem.settings().forest
+      problem.options().dual.forest
           ? "mean field over trees takes other pairs for means only: its marginals have an error that no "
             "figure "
             "here shows (none if the model is a forest)"
           : "mean field takes the variables for independent: its marginals have an error that no figure here "
             "shows");
-  if (problem.settings().check) check_against_exact(problem, result);
+  if (problem.options().check) check_against_exact(problem, result);
   return result;
 }
 
-LogZResult logz(const Problem& problem, const Monitor& monitor) {
+LogZResult logz(const Problem& problem, const RunControl& control) {
   LogZResult result;
-  result.log_z = result.lower = run_mean_field(problem, monitor, result).bound;
-  result.warnings.emplace_back("mean field gives a lower bound of log Z, not an estimate");
+  result.log_z = result.lower = run_mean_field(problem, control, result).bound;
+  result.bound = Bound::lower;
   return result;
 }
 
 }  // namespace
 
 Method primal_dual_em_method() {
-  return {"primal-dual-em",
-          "EM over the duals of all factors: all variables climb at once; with --forest, trees at once",
-          "Mescheder, Nowozin and Geiger 2016",
-          why_not,
-          nullptr,
-          map,
-          nullptr,
-          nullptr,
-          "chains forest"};
+  return {
+      "primal-dual-em",
+      "EM over the duals of all factors: all variables climb at once; with the forest option, trees at once",
+      "Mescheder, Nowozin and Geiger 2016",
+      why_not,
+      nullptr,
+      map,
+      nullptr,
+      nullptr,
+      "chains forest"};
 }
 
 Method primal_dual_mean_field_method() {
-  return {"primal-dual-mean-field",
-          "mean field over variables and duals in turn, finished by ordinary mean field; with --forest, over "
-          "trees",
-          "Mescheder, Nowozin and Geiger 2016",
-          why_not,
-          marginals,
-          nullptr,
-          logz,
-          nullptr,
-          "chains iterations forest"};
+  return {
+      "primal-dual-mean-field",
+      "mean field over variables and duals in turn, finished by ordinary mean field; with the forest option, "
+      "over trees",
+      "Mescheder, Nowozin and Geiger 2016",
+      why_not,
+      marginals,
+      nullptr,
+      logz,
+      nullptr,
+      "chains iterations forest"};
 }
 
 }  // namespace drover

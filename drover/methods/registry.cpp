@@ -11,20 +11,6 @@
 
 namespace drover {
 
-std::string_view task_name(Task task) {
-  switch (task) {
-    case Task::marginals:
-      return "marginals";
-    case Task::map:
-      return "map";
-    case Task::logz:
-      return "logz";
-    case Task::sample:
-      return "sample";
-  }
-  return "";
-}
-
 bool Method::does(Task task) const {
   switch (task) {
     case Task::marginals:
@@ -71,28 +57,40 @@ std::span<const Method> all_methods() {
   return methods;
 }
 
-Problem::Problem(const Graph& graph, const Settings& settings, std::vector<Value> start)
-    : graph_(graph), settings_(settings), start_(std::move(start)) {
-  if (graph.gates.size() > 0 && can_expand_gates(graph)) expanded_ = expand_gates(graph);
+Problem::Problem(Graph graph, InferenceOptions options, const RunControl& control)
+    : graph_(std::move(graph)), options_(std::move(options)), control_(control) {
+  if (graph_.gates.size() > 0 && can_expand_gates(graph_)) expanded_ = expand_gates(graph_);
+  if (options_.start.empty()) return;
+  if (options_.start.size() != graph_.model_size())
+    throw OptionError("start", fmt::format("{} values", options_.start.size()),
+                      fmt::format("a value for each of {} variables", graph_.model_size()));
+  for (VariableId v : graph_.model_variable) start_.push_back(options_.start[v]);
 }
 
 std::size_t Problem::memory_limit_bytes() const {
-  if (settings_.memory_limit > 0) return static_cast<std::size_t>(settings_.memory_limit * 1e9);
+  if (options_.memory_limit) return static_cast<std::size_t>(*options_.memory_limit * 1e9);
   return static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES)) *
          static_cast<std::size_t>(sysconf(_SC_PAGE_SIZE)) / 2;
 }
 
 const ExactPlan& Problem::exact_plan() const {
-  if (!exact_plan_) exact_plan_ = plan_exact(graph());
+  const std::lock_guard lock(working_out_);
+  if (!exact_plan_) {
+    ExactOptions options;
+    options.control = &control_;
+    exact_plan_ = plan_exact(graph(), options);
+  }
   return *exact_plan_;
 }
 
 const ConnectivityReport& Problem::connectivity() const {
+  const std::lock_guard lock(working_out_);
   if (!connectivity_) connectivity_ = analyse_connectivity(graph());
   return *connectivity_;
 }
 
 double Problem::largest_log_factor() const {
+  const std::lock_guard lock(working_out_);
   if (largest_log_factor_) return *largest_log_factor_;
   double largest = 0;
   for (const std::vector<double>* values : {&graph().unary, &graph().spin_pairs.couplings,
@@ -113,24 +111,33 @@ std::string why_not(const Method& method, const Problem& problem, Task task) {
   return method.why_not(problem, task);
 }
 
-std::vector<std::string> unused_options(const Method& method, Task task, const Settings& settings) {
-  std::vector<std::string> sentences;
-  if (method.options.empty()) return sentences;
-  const Settings defaults;
-  for (const OptionSpec& option : option_table()) {
-    const bool heeded_by_some =
-        std::any_of(all_methods().begin(), all_methods().end(),
-                    [&](const Method& other) { return has_word(other.options, option.name); });
-    if (!heeded_by_some || has_word(method.options, option.name)) continue;
-    if (!takes_option(task_name(task), option)) continue;
-    if (option_text(settings, option) == option_text(defaults, option)) continue;
-    sentences.push_back(
-        fmt::format("--{} has no effect: method {} does not use it", option.name, method.name));
+namespace {
+
+bool has_word(std::string_view words, std::string_view word) {
+  for (std::size_t at = words.find(word); at != std::string_view::npos; at = words.find(word, at + 1)) {
+    const std::size_t end = at + word.size();
+    if ((at == 0 || words[at - 1] == ' ') && (end == words.size() || words[end] == ' ')) return true;
   }
-  return sentences;
+  return false;
 }
 
-namespace {
+}  // namespace
+
+std::vector<std::string> unused_options(const Method& method, Task task, const InferenceOptions& options) {
+  std::vector<std::string> names;
+  InferenceOptions given = options, defaults;
+  OptionList given_list, default_list;
+  describe(given_list, given, task);
+  describe(default_list, defaults, task);
+  for (std::size_t k = 0; k < given_list.options().size(); ++k) {
+    const Option& option = given_list.options()[k];
+    const bool heeded_by_some = std::ranges::any_of(
+        all_methods(), [&](const Method& other) { return has_word(other.options, option.name); });
+    if (!heeded_by_some || has_word(method.options, option.name)) continue;
+    if (option.text() != default_list.options()[k].text()) names.push_back(option.name);
+  }
+  return names;
+}
 
 const Method& method_named(std::string_view name) {
   for (const Method& method : all_methods())
@@ -140,10 +147,12 @@ const Method& method_named(std::string_view name) {
   std::vector<const char*> candidates;
   for (const std::string& candidate : names) candidates.push_back(candidate.c_str());
   const std::string nearest = nearest_name(std::string(name), candidates.data(), candidates.size());
-  throw Error(ErrorKind::usage,
-              fmt::format("--method {}: no such method{} (drover methods lists them)", name,
-                          nearest.empty() ? "" : fmt::format("; did you mean {}?", nearest)));
+  throw OptionError("method", std::string(name),
+                    nearest.empty() ? "auto or the name of a method"
+                                    : fmt::format("auto or the name of a method; did you mean {}?", nearest));
 }
+
+namespace {
 
 std::string methods_for(Task task, const Problem* problem) {
   std::string names;
@@ -174,7 +183,7 @@ std::vector<std::string_view> preference(const Problem& problem, Task task) {
 }  // namespace
 
 Choice choose_method(const Problem& problem, Task task) {
-  const std::string& wanted = problem.settings().method;
+  const std::string& wanted = problem.options().method;
   if (wanted != "auto") {
     const Method& method = method_named(wanted);
     if (!method.does(task))

@@ -1,5 +1,5 @@
-// The registry's entries for Swendsen-Wang: whole and partial (drover/sample/dual/swendsen_wang.hpp), generalised
-// (drover/sample/dual/generalized_swendsen_wang.hpp).
+// The registry's entries for Swendsen-Wang: whole and partial (drover/sample/dual/swendsen_wang.hpp),
+// generalised (drover/sample/dual/generalized_swendsen_wang.hpp).
 #include "drover/sample/dual/swendsen_wang.hpp"
 
 #include <fmt/format.h>
@@ -12,8 +12,6 @@
 namespace drover {
 
 namespace {
-
-constexpr std::uint32_t default_chains = 32;
 
 std::string no_bonds(const Graph& graph) {
   if (graph.tables.size() > 0)
@@ -33,21 +31,33 @@ std::string why_not_partial(const Problem& problem, Task) {
   return no_bonds(problem.graph());
 }
 
-MarginalsResult marginals(const Problem& problem, const Monitor& monitor, std::string_view method,
-                          double share) {
-  const ChainOptions options = chain_options(problem, Task::marginals, default_chains);
-  return marginals_by_chains(problem, method, SwendsenWang(problem.graph(), share), options, monitor);
-}
+struct ClusterAdapter {
+  static std::uint32_t default_chains(const Problem&) { return 32; }
+};
 
-SampleResult sample(const Problem& problem, const Monitor& monitor, DrawConsumer& consumer,
-                    std::string_view method, double share) {
-  const ChainOptions options = chain_options(
-      problem, Task::sample, chains_for_samples(wanted_samples(problem.settings()), default_chains));
-  return sample_by_chains(problem, method, SwendsenWang(problem.graph(), share), options, monitor, consumer);
-}
+struct WholeAdapter : ClusterAdapter {
+  template <class Go>
+  static auto run(const Problem& problem, const ChainOptions&, const RunControl&, Go go) {
+    return go("swendsen-wang", SwendsenWang(problem.graph(), 1));
+  }
+};
 
-LogZResult logz(const Problem& problem, const Monitor& monitor) {
-  const DualLogZOptions options = dual_bound_options(problem, monitor);
+struct PartialAdapter : ClusterAdapter {
+  template <class Go>
+  static auto run(const Problem& problem, const ChainOptions&, const RunControl&, Go go) {
+    return go("partial-swendsen-wang", SwendsenWang(problem.graph(), problem.options().dual.bond_share));
+  }
+};
+
+struct GeneralizedAdapter : ClusterAdapter {
+  template <class Go>
+  static auto run(const Problem& problem, const ChainOptions&, const RunControl&, Go go) {
+    return go("generalized-swendsen-wang", GeneralizedSwendsenWang(problem.graph()));
+  }
+};
+
+LogZResult logz(const Problem& problem, const RunControl& control) {
+  const DualLogZOptions options = dual_bound_options(problem, control);
   return dual_bound_result(problem, options, cluster_log_z(problem.graph(), options));
 }
 
@@ -60,63 +70,26 @@ std::string why_not_generalized(const Problem& problem, Task) {
   return "";
 }
 
-MarginalsResult generalized_marginals(const Problem& problem, const Monitor& monitor) {
-  const ChainOptions options = chain_options(problem, Task::marginals, default_chains);
-  return marginals_by_chains(problem, "generalized-swendsen-wang", GeneralizedSwendsenWang(problem.graph()),
-                             options, monitor);
-}
-
-SampleResult generalized_sample(const Problem& problem, const Monitor& monitor, DrawConsumer& consumer) {
-  const ChainOptions options = chain_options(
-      problem, Task::sample, chains_for_samples(wanted_samples(problem.settings()), default_chains));
-  return sample_by_chains(problem, "generalized-swendsen-wang", GeneralizedSwendsenWang(problem.graph()),
-                          options, monitor, consumer);
-}
-
 }  // namespace
 
 Method swendsen_wang_method() {
-  return {"swendsen-wang",
-          "clusters of satisfied pairs drawn anew together; spin and Potts models",
-          "Swendsen and Wang 1987",
-          why_not_whole,
-          [](const Problem& problem, const Monitor& monitor) {
-            return marginals(problem, monitor, "swendsen-wang", 1);
-          },
-          nullptr,
-          logz,
-          [](const Problem& problem, const Monitor& monitor, DrawConsumer& consumer) {
-            return sample(problem, monitor, consumer, "swendsen-wang", 1);
-          },
-          chain_option_names};
+  Method method = chain_method<WholeAdapter>(
+      "swendsen-wang", "clusters of satisfied pairs drawn anew together; spin and Potts models",
+      "Swendsen and Wang 1987", why_not_whole);
+  method.logz = logz;
+  return method;
 }
 
 Method partial_swendsen_wang_method() {
-  return {"partial-swendsen-wang",
-          "smaller clusters than Swendsen-Wang, the rest of each pair dualised",
-          "Higdon 1998; Mescheder, Nowozin and Geiger 2016",
-          why_not_partial,
-          [](const Problem& problem, const Monitor& monitor) {
-            return marginals(problem, monitor, "partial-swendsen-wang", problem.settings().bond_share);
-          },
-          nullptr,
-          nullptr,
-          [](const Problem& problem, const Monitor& monitor, DrawConsumer& consumer) {
-            return sample(problem, monitor, consumer, "partial-swendsen-wang", problem.settings().bond_share);
-          },
-          chain_option_names + " bond-share"};
+  return chain_method<PartialAdapter>(
+      "partial-swendsen-wang", "smaller clusters than Swendsen-Wang, the rest of each pair dualised",
+      "Higdon 1998; Mescheder, Nowozin and Geiger 2016", why_not_partial, "bond-share");
 }
 
 Method generalized_swendsen_wang_method() {
-  return {"generalized-swendsen-wang",
-          "cluster moves with an acceptance step, for any strictly positive factors",
-          "Barbu and Zhu 2005",
-          why_not_generalized,
-          generalized_marginals,
-          nullptr,
-          nullptr,
-          generalized_sample,
-          chain_option_names};
+  return chain_method<GeneralizedAdapter>(
+      "generalized-swendsen-wang", "cluster moves with an acceptance step, for any strictly positive factors",
+      "Barbu and Zhu 2005", why_not_generalized);
 }
 
 }  // namespace drover

@@ -10,14 +10,12 @@ namespace drover {
 
 namespace {
 
-constexpr std::uint32_t default_ladders = 16;
-
 std::string why_not(const Problem& problem, Task) {
   if (problem.graph().size() == 0) return "";
   return broken_connectivity(problem);
 }
 
-nlohmann::ordered_json details_of(const TemperingReport& report) {
+Details details_of(const TemperingReport& report) {
   return {{"inverse_temperatures", report.inverse_temperatures},
           {"swap_acceptance", report.swap_acceptance},
           {"barrier", report.barrier},
@@ -26,15 +24,14 @@ nlohmann::ordered_json details_of(const TemperingReport& report) {
 }
 
 // Depends on nothing that may change when a run is resumed.
-LadderOptions ladder_options(const Problem& problem, const ChainOptions& chains, const Monitor& monitor) {
-  const Settings& settings = problem.settings();
+LadderOptions ladder_options(const Problem& problem, const ChainOptions& chains, const RunControl& control) {
   LadderOptions options;
   options.seed = chains.seed;
-  options.rungs = static_cast<std::uint32_t>(settings.temperatures);
-  options.hottest = settings.min_inverse_temperature;
-  options.sweeps = settings.burn_in >= 0 ? std::max<std::uint64_t>(64, chains.burn_in)
-                                         : usual_burn_in(problem, chains.chains);
-  options.stop = monitor.should_stop;
+  options.rungs = problem.options().temperatures.count;
+  options.hottest = problem.options().temperatures.min_inverse;
+  options.sweeps = problem.options().chains.burn_in ? std::max<std::uint64_t>(64, chains.burn_in)
+                                                    : usual_burn_in(problem, chains.chains);
+  options.control = &control;
   return options;
 }
 
@@ -54,47 +51,30 @@ void add_report(const Ladder& ladder, const SwapCounts& counts, RunFacts& facts)
         "trust it to have seen every mode; take more sweeps");
 }
 
-MarginalsResult marginals(const Problem& problem, const Monitor& monitor) {
-  const ChainOptions options = chain_options(problem, Task::marginals, default_ladders);
-  return with_lane_kernel(problem, options.chains, [&](const auto& kernel) {
-    const Ladder ladder = tune_ladder(problem.graph(), kernel, ladder_options(problem, options, monitor));
-    const Tempering tempering(kernel, ladder);
-    SwapCounts counts;
-    MarginalsResult result = marginals_by_chains(problem, run_name(ladder), tempering, options, monitor,
-                                                 [&](const auto& state) { counts.merge(state.counts); });
-    add_report(ladder, counts, result);
-    warn_of_unknown_connectivity(problem, result);
-    return result;
-  });
-}
+struct TemperingAdapter {
+  static std::uint32_t default_chains(const Problem&) { return 16; }
 
-SampleResult sample(const Problem& problem, const Monitor& monitor, DrawConsumer& consumer) {
-  const ChainOptions options = chain_options(
-      problem, Task::sample, chains_for_samples(wanted_samples(problem.settings()), default_ladders));
-  return with_lane_kernel(problem, options.chains, [&](const auto& kernel) {
-    const Ladder ladder = tune_ladder(problem.graph(), kernel, ladder_options(problem, options, monitor));
-    const Tempering tempering(kernel, ladder);
-    SwapCounts counts;
-    SampleResult result = sample_by_chains(problem, run_name(ladder), tempering, options, monitor, consumer,
-                                           [&](const auto& state) { counts.merge(state.counts); });
-    add_report(ladder, counts, result);
-    warn_of_unknown_connectivity(problem, result);
-    return result;
-  });
-}
+  template <class Go>
+  static auto run(const Problem& problem, const ChainOptions& options, const RunControl& control, Go go) {
+    return with_lane_kernel(problem, options.chains, [&](const auto& kernel) {
+      const Ladder ladder = tune_ladder(problem.graph(), kernel, ladder_options(problem, options, control));
+      const Tempering tempering(kernel, ladder);
+      SwapCounts counts;
+      auto result = go(run_name(ladder), tempering, [&](const auto& state) { counts.merge(state.counts); });
+      result.resolved["temperatures"] = ladder.rungs();
+      add_report(ladder, counts, result);
+      warn_of_unknown_connectivity(problem, result);
+      return result;
+    });
+  }
+};
 
 }  // namespace
 
 Method tempering_method() {
-  return {"tempering",
-          "parallel tempering: Gibbs at a ladder of temperatures that exchange states",
-          "Geyer 1991; Syed et al. 2022",
-          why_not,
-          marginals,
-          nullptr,
-          nullptr,
-          sample,
-          chain_option_names + " scan temperatures min-inverse-temperature"};
+  return chain_method<TemperingAdapter>(
+      "tempering", "parallel tempering: Gibbs at a ladder of temperatures that exchange states",
+      "Geyer 1991; Syed et al. 2022", why_not, "scan temperatures min-inverse-temperature");
 }
 
 }  // namespace drover

@@ -16,8 +16,8 @@
 #include <string>
 #include <vector>
 
+#include "drover/core/run_control.hpp"
 #include "drover/run/archive.hpp"
-#include "drover/run/monitor.hpp"
 #include "drover/run/segment_diagnostics.hpp"
 #include "drover/run/segment_store.hpp"
 #include "drover/sample/kernel.hpp"
@@ -28,7 +28,7 @@ struct ChainOptions {
   static constexpr std::uint64_t unlimited = std::numeric_limits<std::uint64_t>::max();
   std::uint32_t chains = 64;
   std::uint64_t burn_in = 1000;  ///< unlimited: a third of the time limit
-  std::uint64_t sweeps = 2000;   ///< after burn-in; unlimited: until the monitor stops the run
+  std::uint64_t sweeps = 2000;   ///< after burn-in; unlimited: until the control stops the run
   std::uint64_t thin = 1;        ///< a draw is kept every `thin` sweeps
   std::uint64_t seed = 1;
   double target_rhat = 0;  ///< stop when reached with enough draws (result.hpp); 0: no such rule
@@ -83,11 +83,15 @@ class ChainRun {
       for (std::uint32_t lane = 0; lane < kernel_.lanes(); ++lane) kernel_.write(state, lane, x);
   }
 
-  /// Continues until the sweeps are done, a target is reached or the monitor says stop.
-  void run(const Monitor& monitor, const DrawCallback& on_draw = {}) {
+  /// Continues until the sweeps are done, a target is reached or the control says stop.
+  void run(const RunControl& control, const DrawCallback& on_draw = {}) {
     while (!finished()) {
-      if (monitor.should_stop()) break;
-      if (burn_in_ == ChainOptions::unlimited && monitor.time_fraction() >= 1.0 / 3) burn_in_ = done_;
+      if (control.should_stop()) break;
+      if (burn_in_ == ChainOptions::unlimited && control.time_fraction() >= 1.0 / 3) burn_in_ = done_;
+      if (done_ < burn_in_ && control.time_fraction() >= 1.0 / 2) {  // it would leave nothing to count
+        burn_in_ = done_;
+        shortened_burn_in_ = true;
+      }
       const std::uint64_t stride = sweeps_to_next_event(on_draw != nullptr);
       advance(stride);
       if (on_draw && done_ > burn_in_ && is_kept(done_ - 1)) deliver(on_draw);
@@ -96,7 +100,7 @@ class ChainRun {
         close_segment();
       else if (unabsorbed_ >= absorb_every)
         absorb();
-      report(monitor);
+      report(control);
     }
   }
 
@@ -106,6 +110,8 @@ class ChainRun {
   }
 
   bool reached_target() const { return reached_target_; }
+  /// Whether the time limit cut the burn-in that was asked for.
+  bool shortened_burn_in() const { return shortened_burn_in_; }
   bool finished() const {
     return reached_target_ || (burn_in_ != ChainOptions::unlimited && done_ >= total_sweeps());
   }
@@ -153,7 +159,7 @@ class ChainRun {
   }
 
   // Events are: the end of burn-in or of the run, a score record, a full segment, a delivered draw, and (so
-  // that the monitor is asked often enough) about 10^8 updates.
+  // that the control is asked often enough) about 10^8 updates.
   std::uint64_t sweeps_to_next_event(bool deliver_draws) const {
     std::uint64_t stride = trace_.every - done_ % trace_.every;
     const double per_sweep = static_cast<double>(std::max<std::size_t>(1, kernel_.size())) * options_.chains;
@@ -236,17 +242,17 @@ class ChainRun {
                       (options_.target_mcse == 0 || worst.mcse_max <= options_.target_mcse);
   }
 
-  void report(const Monitor& monitor) const {
+  void report(const RunControl& control) const {
     Progress progress;
     progress.phase = done_ <= burn_in_ ? "burn-in" : "sampling";
     progress.fraction = total_sweeps() == ChainOptions::unlimited
-                            ? monitor.time_fraction()
-                            : std::max(monitor.time_fraction(),
+                            ? control.time_fraction()
+                            : std::max(control.time_fraction(),
                                        static_cast<double>(done_) / static_cast<double>(total_sweeps()));
     progress.sweeps = done_;
     progress.updates = updates();
     progress.rhat_max = convergence_.empty() ? 0 : convergence_.back().rhat_max;
-    monitor.report(progress);
+    control.report(progress);
   }
 
   const K& kernel_;
@@ -261,6 +267,7 @@ class ChainRun {
   std::uint64_t open_draws_ = 0;  ///< kept draws of the open segment ...
   std::uint64_t unabsorbed_ = 0;  ///< ... of which these are still in sums_
   bool reached_target_ = false;
+  bool shortened_burn_in_ = false;
   std::vector<Value> best_state_;
   double best_log_score_ = log_zero;
   std::vector<double> scores_;

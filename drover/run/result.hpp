@@ -1,15 +1,16 @@
-// What came out of a run. Algorithms fill these; the command, the report and the Python package show them.
-// A number that was not worked out is NaN.
+// What a method hands back, in terms of the compiled graph's free variables. The questions of drover/task
+// turn it into answers about the model. A number that was not worked out is NaN.
 #pragma once
 
 #include <cstdint>
 #include <limits>
-#include <nlohmann/json.hpp>
 #include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "drover/core/details.hpp"
+#include "drover/core/distributions.hpp"
 #include "drover/core/types.hpp"
 
 namespace drover {
@@ -21,8 +22,9 @@ struct RunFacts {
   std::uint64_t sweeps = 0;           ///< after burn-in
   std::uint64_t burn_in = 0;
   std::uint32_t chains = 0;
-  double updates = 0;              ///< variable updates, burn-in included
-  nlohmann::ordered_json details;  ///< what only this method has to say
+  double updates = 0;  ///< variable updates, burn-in included
+  Details details;     ///< what only this method has to say
+  Details resolved;    ///< options the user left open, as the method settled them
 };
 
 struct Diagnostics {
@@ -48,9 +50,9 @@ struct Trace {
 };
 
 struct MarginalsResult : RunFacts {
-  std::vector<std::vector<double>> marginals;  ///< of every free variable
-  std::vector<std::vector<double>> mcse;       ///< the same shape; zeros for exact answers
-  std::vector<double> rhat;                    ///< per free variable; NaN for exact answers
+  Distributions marginals;   ///< of every free variable
+  Distributions mcse;        ///< the same shape; zeros for exact answers
+  std::vector<double> rhat;  ///< per free variable; NaN for exact answers
   std::vector<double> ess;
   bool exact = false;
   bool converged = false;
@@ -69,13 +71,24 @@ struct MarginalsResult : RunFacts {
 struct BestStateResult : RunFacts {
   std::vector<Value> assignment;  ///< of the free variables
   double log_score = not_known;
-  bool optimal = false;  ///< proven
+  double upper = not_known;  ///< no state has a higher score
+  bool optimal = false;      ///< proven
+};
+
+/// What a figure for log Z is.
+enum class Bound {
+  none,   ///< an estimate
+  lower,  ///< at most log Z (up to its standard error, when it has one)
+  upper,
 };
 
 struct LogZResult : RunFacts {
   double log_z = not_known;
-  double lower = not_known;
+  Bound bound = Bound::none;
+  double lower = not_known;  ///< certified
   double upper = not_known;
+  double interval_lower = not_known;  ///< of 95 %, statistical
+  double interval_upper = not_known;
   double mcse = not_known;
   bool exact = false;
 };

@@ -16,9 +16,9 @@ int main() {
   exact_settings.method = "exact";
   const drover::Problem exact_problem(graph, exact_settings);
   const auto sampled = drover::choose_method(sampled_problem, drover::Task::marginals)
-                           .method->marginals(sampled_problem, drover::Monitor{});
+                           .method->marginals(sampled_problem, drover::no_control());
   const auto exact = drover::choose_method(exact_problem, drover::Task::marginals)
-                         .method->marginals(exact_problem, drover::Monitor{});
+                         .method->marginals(exact_problem, drover::no_control());
   for (std::size_t v = 0; v < graph.size(); ++v) {
     std::printf("%2zu  exact %.5f  sampled %.5f +- %.5f\n", v, exact.marginals[v][1], sampled.marginals[v][1],
                 sampled.mcse[v][1]);

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "drover/run/settings.hpp"
+#include "app/command.hpp"
 #include "tests/support/command.hpp"
 #include "tests/support/expect_error.hpp"
 
@@ -193,20 +193,20 @@ TEST(Contract, JsonIsAllThatIsPrinted) {
 
 TEST(Contract, HelpManualAndCompletionKnowEveryOption) {
   const std::string manual = drover_command("man").out;
-  for (const CommandSpec& command : command_table()) {
+  for (const app::Command& command : app::all_commands()) {
     const CommandResult help = drover_command(std::string(command.name) + " --help");
     EXPECT_EQ(help.exit_code, 0);
     EXPECT_NE(manual.find("drover " + std::string(command.name)), std::string::npos);
-    for (const OptionSpec& option : option_table()) {
-      if (!takes_option(command.name, option)) continue;
+    for (const Option& option : command.options.options()) {
       EXPECT_NE(help.out.find("--" + std::string(option.name)), std::string::npos)
           << command.name << " " << option.name;
     }
   }
   for (const char* shell : {"bash", "zsh", "fish"}) {
     const std::string script = drover_command(std::string("completion ") + shell).out;
-    for (const OptionSpec& option : option_table())
-      EXPECT_NE(script.find(std::string(option.name)), std::string::npos) << shell << " " << option.name;
+    for (const app::Command& command : app::all_commands())
+      for (const Option& option : command.options.options())
+        EXPECT_NE(script.find(option.name), std::string::npos) << shell << " " << option.name;
   }
   EXPECT_EQ(drover_command("--version").out, "drover 0.1.0\n");
 }

@@ -3,8 +3,8 @@
 
 #include <filesystem>
 
+#include "app/command.hpp"
 #include "drover/methods/method.hpp"
-#include "drover/run/settings.hpp"
 #include "tests/support/command.hpp"
 
 namespace drover {
@@ -16,7 +16,7 @@ TEST(Docs, CommandPagesAreThoseTheCommandMakes) {
   testing::TemporaryFolder folder;
   const std::string line = source + "/tools/make_docs " + DROVER_COMMAND + " " + folder.file("made");
   ASSERT_EQ(std::system(line.c_str()), 0);
-  for (const CommandSpec& command : command_table()) {
+  for (const app::Command& command : app::all_commands()) {
     const std::string page = "/" + std::string(command.name) + ".md";
     EXPECT_EQ(testing::read_whole(source + "/docs/commands" + page),
               testing::read_whole(folder.file("made") + page))
@@ -35,7 +35,7 @@ TEST(Docs, EveryMethodHasItsPage) {
 TEST(Docs, ExamplesRun) {
   testing::TemporaryFolder folder;
   std::filesystem::create_directory_symlink(source + "/models", folder.file("models"));
-  for (const CommandSpec& command : command_table()) {
+  for (const app::Command& command : app::all_commands()) {
     if (command.name == "completion" || command.name == "man" || command.name == "bench") continue;
     const std::string example(command.example);
     const std::string line = "cd " + folder.file("") +

@@ -164,7 +164,9 @@ TEST(Elimination, SameSeedSameOrderAndStopEndsTheSearch) {
   EXPECT_EQ(find_elimination_order(graph).order, find_elimination_order(graph).order);
   OrderOptions options;
   int asked = 0;
-  options.stop = [&] { return ++asked >= 1; };
+  RunControl control;
+  control.stop_when([&] { return ++asked >= 1; });
+  options.control = &control;
   const EliminationOrder found = find_elimination_order(graph, options);
   EXPECT_TRUE(is_permutation_of_all(found.order, graph.size()));
   EXPECT_EQ(asked, 2);  // once after the first sweep, once before the greedy tries

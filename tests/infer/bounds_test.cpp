@@ -157,18 +157,15 @@ TEST(LpRelaxation, CanBeStopped) {
   const Graph graph = compile(ising(grid_edges(60, 60, false), Draw::normal(0, 1), Draw::normal(0, 1), 1));
   const double upper = solve_lp_relaxation(graph).upper;
   int asked = 0;
-  const LpResult stopped = solve_lp_relaxation(graph, 0, [&] {
-    ++asked;
-    return true;
-  });
+  RunControl impatient, patient;
+  impatient.stop_when([&] { return ++asked > 0; });
+  patient.stop_when([&] { return ++asked < 0; });
+  const LpResult stopped = solve_lp_relaxation(graph, impatient);
   EXPECT_EQ(asked, 1);
   EXPECT_FALSE(stopped.solved);
   EXPECT_EQ(stopped.upper, std::numeric_limits<double>::infinity());
   EXPECT_EQ(stopped.state.size(), graph.size());
-  const LpResult whole = solve_lp_relaxation(graph, 0, [&] {
-    ++asked;
-    return false;
-  });
+  const LpResult whole = solve_lp_relaxation(graph, patient);
   EXPECT_GT(asked, 2);
   EXPECT_TRUE(whole.solved);
   EXPECT_NEAR(whole.upper, upper, 1e-6 * std::abs(upper));

@@ -71,7 +71,7 @@ TEST(JunctionTree, AgreesWithEnumerationOnRandomModels) {
     JunctionTree tree(graph);
     EXPECT_NEAR(tree.log_z(), exact.log_z, 1e-11 * (1 + std::abs(exact.log_z))) << "seed " << seed;
     EXPECT_LT(largest_difference(tree.marginals(), exact.marginals), 1e-11) << "seed " << seed;
-    const BestState best = tree.map();
+    const ScoredState best = tree.map();
     EXPECT_NEAR(best.log_score, exact.best_log_score, 1e-11 * (1 + std::abs(exact.best_log_score)))
         << "seed " << seed;
     EXPECT_EQ(best.log_score, log_score(graph, best.assignment)) << "seed " << seed;

@@ -60,7 +60,7 @@ TEST(ReferenceModels, UaiCompetition) {
     JunctionTree tree(graph, plan);
     const double log_z = std::stod(row[log_z_column]), best = std::stod(row[map_column]);
     EXPECT_NEAR(tree.log_z(), log_z, 1e-11 * (1 + std::abs(log_z))) << row[0];
-    const BestState map = tree.map();
+    const ScoredState map = tree.map();
     EXPECT_NEAR(map.log_score, best, 1e-11 * (1 + std::abs(best))) << row[0];
     EXPECT_NEAR(log_score(model, whole_assignment(graph, map.assignment)), best, 1e-11 * (1 + std::abs(best)))
         << row[0];

@@ -84,7 +84,9 @@ TEST(Evidence, Typed) {
 TEST(ResultFiles, RoundTrip) {
   TemporaryFolder folder;
   const std::vector<std::vector<double>> marginals = {{0.1, 0.9}, {1}, {1.0 / 3, 1e-300, 2.0 / 3}};
-  write_mar(marginals, folder.file("m.MAR"));
+  Distributions rows;
+  for (const auto& row : marginals) rows.push_back(row);
+  write_mar(rows, folder.file("m.MAR"));
   EXPECT_EQ(slurp(folder.file("m.MAR")).substr(0, 22), "MAR\n3 2 0.1 0.9 1 1 3 ");
   EXPECT_EQ(read_mar(folder.file("m.MAR")), marginals);
   write_pr(std::log(1000.0), folder.file("m.PR"));

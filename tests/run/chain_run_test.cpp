@@ -48,7 +48,7 @@ TEST(ChainRun, ErrorsAreCalibrated) {
     const Enumeration exact = enumerate(graph);
     const ReferenceKernel kernel(graph, 8);
     ChainRun run(kernel, small_options());
-    run.run(Monitor{});
+    run.run(no_control());
     run.finish();
     std::size_t entry = 0;
     std::vector<double> scratch;
@@ -78,7 +78,7 @@ TEST(ChainRun, LongRunsDoNotDrift) {
   options.burn_in = 0;
   options.sweeps = 300'000;
   ChainRun run(kernel, options);
-  run.run(Monitor{});
+  run.run(no_control());
   run.finish();
   EXPECT_EQ(run.store().draws(), 300'000U);
   EXPECT_NEAR(run.store().mean(0), 0.7, precision_floor);
@@ -88,17 +88,17 @@ TEST(ChainRun, ResumesBitForBit) {
   const Graph graph = small_graph(3);
   const ReferenceKernel kernel(graph, 8);
   ChainRun whole(kernel, small_options());
-  whole.run(Monitor{});
+  whole.run(no_control());
 
   ChainOptions shorter = small_options();
   shorter.sweeps = 170;
   ChainRun first(kernel, shorter);
-  first.run(Monitor{});
+  first.run(no_control());
   LoadArchive archive(bytes_of(first));
   ChainRun second(kernel, small_options());
   second.visit(archive);
   EXPECT_TRUE(archive.at_end());
-  second.run(Monitor{});
+  second.run(no_control());
   EXPECT_EQ(bytes_of(second), bytes_of(whole));
 }
 
@@ -106,11 +106,11 @@ TEST(ChainRun, DoesNotDependOnInterruptions) {
   const Graph graph = small_graph(4);
   const ReferenceKernel kernel(graph, 8);
   ChainRun whole(kernel, small_options());
-  whole.run(Monitor{});
+  whole.run(no_control());
   ChainRun sliced(kernel, small_options());
   int calls = 0;
-  Monitor impatient;
-  impatient.should_stop = [&] { return ++calls % 3 == 0; };
+  RunControl impatient;
+  impatient.stop_when([&] { return ++calls % 3 == 0; });
   while (!sliced.finished()) sliced.run(impatient);
   EXPECT_EQ(bytes_of(sliced), bytes_of(whole));
 }
@@ -122,7 +122,7 @@ TEST(ChainRun, DoesNotDependOnThreads) {
   for (int t = 0; t < 2; ++t) {
     tbb::global_control threads(tbb::global_control::max_allowed_parallelism, t == 0 ? 1 : 4);
     ChainRun run(kernel, small_options());
-    run.run(Monitor{});
+    run.run(no_control());
     run.finish();
     bytes[t] = bytes_of(run);
   }
@@ -137,7 +137,7 @@ TEST(ChainRun, DeliversEveryKeptDrawInOrder) {
   options.sweeps = 100;
   ChainRun run(kernel, options);
   std::uint64_t delivered = 0;
-  run.run(Monitor{}, [&](std::uint32_t chain, std::span<const Value> x, double score) {
+  run.run(no_control(), [&](std::uint32_t chain, std::span<const Value> x, double score) {
     EXPECT_EQ(chain, delivered % options.chains);
     EXPECT_NEAR(score, log_score(graph, x), 1e-4);
     ++delivered;
@@ -154,7 +154,7 @@ TEST(ChainRun, StopsAtTargets) {
   options.sweeps = ChainOptions::unlimited;
   options.target_mcse = 0.01;
   ChainRun run(kernel, options);
-  run.run(Monitor{});
+  run.run(no_control());
   run.finish();
   EXPECT_TRUE(run.reached_target());
   EXPECT_LE(worst_entry(run.store()).mcse_max, 0.01);
@@ -171,7 +171,7 @@ TEST(ChainRun, TargetsNeedEnoughDraws) {
     options.sweeps = ChainOptions::unlimited;
     (by_rhat ? options.target_rhat : options.target_mcse) = by_rhat ? 1.5 : 0.5;
     ChainRun run(kernel, options);
-    run.run(Monitor{});
+    run.run(no_control());
     run.finish();
     EXPECT_TRUE(run.reached_target());
     EXPECT_GT(run.store().draws(), 150U);
@@ -183,7 +183,7 @@ TEST(ChainRun, DiagnosesWhenTheRunHasGrown) {
   const Graph graph = small_graph(7);
   const ReferenceKernel kernel(graph, 8);
   ChainRun run(kernel, small_options());
-  run.run(Monitor{});
+  run.run(no_control());
   run.finish();
   const auto& points = run.convergence();
   ASSERT_GT(points.size(), 8U);
@@ -197,7 +197,7 @@ TEST(ChainRun, DamagedCheckpointIsRefused) {
   const Graph graph = small_graph(8);
   const ReferenceKernel kernel(graph, 8);
   ChainRun run(kernel, small_options());
-  run.run(Monitor{});
+  run.run(no_control());
   const std::string bytes = bytes_of(run);
   for (std::size_t size : {std::size_t{0}, std::size_t{5}, bytes.size() / 2, bytes.size() - 1}) {
     LoadArchive archive(bytes.substr(0, size));

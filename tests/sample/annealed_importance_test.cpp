@@ -132,8 +132,9 @@ TEST(AnnealedImportance, StopsWithTheAnnealsThatEnded) {
   oneapi::tbb::task_arena one_thread(1);
   const ImportanceResult result = one_thread.execute([&] {
     // A pilot of 4 batches asks 16 times each, a batch 11 times: the third batch hears it.
-    return annealed_importance(
-        graph, kernel, {.seed = 2, .sweeps = 12, .chains = 100, .stop = [&] { return ++calls > 64 + 25; }});
+    RunControl control;
+    control.stop_when([&] { return ++calls > 64 + 25; });
+    return annealed_importance(graph, kernel, {.seed = 2, .sweeps = 12, .chains = 100, .control = &control});
   });
   EXPECT_EQ(result.log_weights.size(), 16U);
 }
@@ -146,9 +147,9 @@ TEST(AnnealedImportance, StoppedBeforeAnyAnnealEndedIsAnError) {
     oneapi::tbb::task_arena one_thread(1);
     one_thread.execute([&] {
       try {
-        annealed_importance(graph, kernel, {.seed = 2, .sweeps = 12, .chains = 100, .stop = [&] {
-                                              return ++calls > allowed;
-                                            }});
+        RunControl control;
+        control.stop_when([&] { return ++calls > allowed; });
+        annealed_importance(graph, kernel, {.seed = 2, .sweeps = 12, .chains = 100, .control = &control});
         ADD_FAILURE() << allowed;
       } catch (const Error& error) {
         EXPECT_EQ(error.kind(), ErrorKind::stopped);
@@ -162,10 +163,11 @@ TEST(AnnealedImportance, LongPathsTakeNoMemory) {
   const Graph graph = compile(testing::random_model(6, mixed(0)));
   const ReferenceKernel kernel(graph, 32);
   int calls = 0;
+  RunControl control;
+  control.stop_when([&] { return ++calls > 2500; });
   EXPECT_THROW(
-      annealed_importance(
-          graph, kernel,
-          {.seed = 2, .sweeps = 1'000'000'000'000'000, .chains = 2, .stop = [&] { return ++calls > 2500; }}),
+      annealed_importance(graph, kernel,
+                          {.seed = 2, .sweeps = 1'000'000'000'000'000, .chains = 2, .control = &control}),
       Error);
 }
 
@@ -175,9 +177,9 @@ TEST(AnnealedImportance, ReportsProgress) {
   std::vector<double> shares;
   oneapi::tbb::task_arena one_thread(1);
   one_thread.execute([&] {
-    annealed_importance(graph, kernel, {.seed = 2, .sweeps = 12, .chains = 16, .progress = [&](double share) {
-                                          shares.push_back(share);
-                                        }});
+    RunControl control;
+    control.watch([&](const Progress& progress) { shares.push_back(progress.fraction); });
+    annealed_importance(graph, kernel, {.seed = 2, .sweeps = 12, .chains = 16, .control = &control});
   });
   ASSERT_EQ(shares.size(), 24U);
   EXPECT_NEAR(shares.back(), 1, 1e-12);

@@ -90,7 +90,9 @@ TEST(AnnealedGibbs, StopsWhenAskedAndStillAnswers) {
   const Graph graph = compile(testing::random_model(6, {.variables = 10, .factors = 20}));
   const ReferenceKernel kernel(graph, 4);
   AnnealOptions options{.seed = 1, .sweeps = 1000, .reads = 4000};
-  options.stop = [] { return true; };
+  RunControl ended;
+  ended.request_stop();
+  options.control = &ended;
   AnnealResult result = annealed_gibbs(graph, kernel, options);
   EXPECT_TRUE(result.stopped);
   EXPECT_EQ(result.sweeps, 0U);
@@ -98,7 +100,9 @@ TEST(AnnealedGibbs, StopsWhenAskedAndStillAnswers) {
   EXPECT_EQ(result.read_scores.size(), 4U);
 
   std::atomic<int> calls = 0;
-  options.stop = [&] { return ++calls > 5000; };
+  RunControl counting;
+  counting.stop_when([&] { return ++calls > 5000; });
+  options.control = &counting;
   std::uint32_t seen = 0;
   result = annealed_gibbs(graph, kernel, options, [&](std::uint32_t reads, double) {
     EXPECT_GT(reads, seen);

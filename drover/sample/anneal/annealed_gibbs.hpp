@@ -22,9 +22,10 @@
 #include <mutex>
 #include <vector>
 
+#include "drover/core/run_control.hpp"
 #include "drover/infer/iterated_modes.hpp"
-#include "drover/sample/kernel.hpp"
 #include "drover/sample/anneal/temperatures.hpp"
+#include "drover/sample/kernel.hpp"
 
 namespace drover {
 
@@ -36,7 +37,7 @@ struct AnnealOptions {
   TemperatureRange range{};        ///< 0 means temperature_range() of the graph
   double cold_share = 0.25;        ///< the last share of the sweeps, in which states are scored ...
   std::uint64_t score_every = 32;  ///< ... every so many sweeps; 0: never
-  std::function<bool()> stop{};    ///< true ends all reads at their next sweep; called from any thread
+  const RunControl* control = &no_control();  ///< its end is that of all reads, at their next sweep
 };
 
 struct AnnealResult {
@@ -44,7 +45,7 @@ struct AnnealResult {
   double log_score = log_zero;
   std::vector<double> read_scores;  ///< of the polished end of every read that ended, by number of read
   std::uint64_t sweeps = 0;         ///< sweeps of single chains, over all reads
-  bool stopped = false;             ///< by options.stop, before all reads had all their sweeps
+  bool stopped = false;             ///< before all reads had all their sweeps
 };
 
 /// Called after each batch of reads with the number of reads that ended and the best score so far; never two
@@ -92,7 +93,7 @@ void anneal_batch(const K& kernel, const IteratedModes& modes, const AnnealOptio
 
   std::uint64_t sweep = 0;
   for (; sweep < options.sweeps; ++sweep) {
-    if (options.stop && options.stop()) break;
+    if (options.control->should_stop()) break;
     const double inverse_temperature = cooled(options.cooling, options.range, sweep, options.sweeps);
     std::fill(inverse_temperatures.begin(), inverse_temperatures.end(),
               static_cast<float>(inverse_temperature));
@@ -131,7 +132,7 @@ AnnealResult annealed_gibbs(const Graph& graph, const K& kernel, const AnnealOpt
   const std::uint32_t batches = (options.reads + lanes - 1) / lanes;
   oneapi::tbb::parallel_for(std::uint32_t{0}, batches, [&](std::uint32_t batch) {
     // The first batch always leaves a state behind, however soon the run is stopped.
-    if (batch > 0 && options.stop && options.stop()) return;
+    if (batch > 0 && options.control->should_stop()) return;
     anneal_batch(kernel, modes, options, batch * lanes, collector);
   });
   return collector.result();

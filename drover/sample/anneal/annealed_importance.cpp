@@ -71,16 +71,15 @@ EqualCostPath importance_path(std::span<const double> inverse_temperatures, std:
 
 void ImportanceProgress::add_sweep() {
   const std::uint64_t done = ++done_;
-  if (!report_) return;
   const std::unique_lock lock(reporting_, std::try_to_lock);
-  if (lock) report_(static_cast<double>(done) / all_sweeps_);
+  if (!lock) return;
+  const double share = static_cast<double>(done) / all_sweeps_;
+  control_.report({"annealing", std::max(share, control_.time_fraction()), done,
+                   updates_per_sweep_ * static_cast<double>(done), 0});
 }
 
-void fail_stopped_importance() {
-  throw Error(
-      ErrorKind::stopped,
-      "stopped before two anneals of annealed importance sampling had ended: there is no estimate; take "
-      "fewer sweeps or more time");
+void fail_stopped_importance(const RunControl& control) {
+  fail_stopped(control, "annealed importance sampling");
 }
 
 ImportanceResult importance_estimate(std::vector<double> log_weights, double log_base, std::uint64_t seed) {

@@ -25,18 +25,17 @@
 #include <vector>
 
 #include "drover/core/random.hpp"
-#include "drover/sample/kernel.hpp"
+#include "drover/core/run_control.hpp"
 #include "drover/sample/anneal/temperatures.hpp"
+#include "drover/sample/kernel.hpp"
 
 namespace drover {
 
 struct ImportanceOptions {
   std::uint64_t seed = 1;
-  std::uint64_t sweeps = 1000;   ///< steps of the path, one sweep each; at least 2
-  std::uint32_t chains = 256;    ///< independent weights, at least 2
-  std::function<bool()> stop{};  ///< true drops the anneals that are not done; called from any thread
-  /// The share of the work that is done; never two calls at once.
-  std::function<void(double)> progress{};
+  std::uint64_t sweeps = 1000;                ///< steps of the path, one sweep each; at least 2
+  std::uint32_t chains = 256;                 ///< independent weights, at least 2
+  const RunControl* control = &no_control();  ///< its end drops the anneals that are not done
 };
 
 struct ImportanceResult {
@@ -66,19 +65,20 @@ EqualCostPath importance_path(std::span<const double> inverse_temperatures, std:
 /// Counts the sweeps of all batches and passes the share that is done on.
 class ImportanceProgress {
  public:
-  ImportanceProgress(const std::function<void(double)>& report, double all_sweeps)
-      : report_(report), all_sweeps_(all_sweeps) {}
+  ImportanceProgress(const RunControl& control, double all_sweeps, double updates_per_sweep)
+      : control_(control), all_sweeps_(all_sweeps), updates_per_sweep_(updates_per_sweep) {}
   void add_sweep();
 
  private:
-  const std::function<void(double)>& report_;
+  const RunControl& control_;
   double all_sweeps_;
+  double updates_per_sweep_;
   std::atomic<std::uint64_t> done_ = 0;
   std::mutex reporting_;
 };
 
 /// Raises Error stopped.
-[[noreturn]] void fail_stopped_importance();
+[[noreturn]] void fail_stopped_importance(const RunControl& control);
 
 /// The standard deviation of some numbers.
 double spread(std::span<const double> values);
@@ -100,7 +100,7 @@ void write_uniform(const K& kernel, const Graph& graph, std::uint64_t seed, std:
 /// each step. Returns whether it came to the end.
 template <Kernel K, class Path, class OnScores>
 bool anneal_along(const K& kernel, const Graph& graph, std::uint64_t steps, const Path& path,
-                  std::uint64_t seed, std::uint32_t first_chain, const std::function<bool()>& stop,
+                  std::uint64_t seed, std::uint32_t first_chain, const RunControl& control,
                   OnScores&& on_scores) {
   typename K::State state = kernel.start(seed, first_chain);
   write_uniform(kernel, graph, seed, first_chain, state);
@@ -109,7 +109,7 @@ bool anneal_along(const K& kernel, const Graph& graph, std::uint64_t steps, cons
   kernel.log_scores(state, scores);
   on_scores(0, scores);
   for (std::uint64_t step = 1; step < steps; ++step) {
-    if (stop && stop()) return false;
+    if (control.should_stop()) return false;
     std::fill(inverse_temperatures.begin(), inverse_temperatures.end(), static_cast<float>(path(step)));
     kernel.set_inverse_temperatures(state, inverse_temperatures);
     kernel.sweep(state, step);
@@ -130,11 +130,11 @@ EqualCostPath pilot_path(const Graph& graph, const K& kernel, const ImportanceOp
   for (std::uint32_t batch = 0; batch < batches; ++batch) {
     const bool complete = anneal_along(
         kernel, graph, pilot_steps, [&](std::uint64_t step) { return rising[step]; }, options.seed,
-        first_chain + batch * kernel.lanes(), options.stop,
+        first_chain + batch * kernel.lanes(), *options.control,
         [&](std::uint64_t step, const std::vector<double>& scores) {
           scores_at[step].insert(scores_at[step].end(), scores.begin(), scores.end());
         });
-    if (!complete) fail_stopped_importance();
+    if (!complete) fail_stopped_importance(*options.control);
   }
   std::vector<double> spreads;
   for (const std::vector<double>& scores : scores_at) spreads.push_back(spread(scores));
@@ -143,7 +143,7 @@ EqualCostPath pilot_path(const Graph& graph, const K& kernel, const ImportanceOp
 }
 
 /// The kernel samples from `graph`. Batches of lanes run as tasks of oneTBB; the result depends on the seed
-/// and the counts alone. Raises Error stopped when options.stop left fewer than two anneals.
+/// and the counts alone. Raises Error stopped when it ended with fewer than two anneals.
 template <Kernel K>
 ImportanceResult annealed_importance(const Graph& graph, const K& kernel, const ImportanceOptions& options) {
   check(options, graph);
@@ -154,7 +154,8 @@ ImportanceResult annealed_importance(const Graph& graph, const K& kernel, const 
   const auto path = [&](std::uint64_t step) {
     return static_cast<double>(static_cast<float>(curve.at(step, options.sweeps)));
   };
-  ImportanceProgress progress(options.progress, static_cast<double>(options.sweeps) * batches);
+  ImportanceProgress progress(*options.control, static_cast<double>(options.sweeps) * batches,
+                              static_cast<double>(graph.size()) * lanes);
 
   std::vector<std::vector<double>> batch_weights(batches);
   oneapi::tbb::parallel_for(std::uint32_t{0}, batches, [&](std::uint32_t batch) {
@@ -165,7 +166,7 @@ ImportanceResult annealed_importance(const Graph& graph, const K& kernel, const 
       progress.add_sweep();
     };
     const bool complete = anneal_along(kernel, graph, options.sweeps, path, options.seed, batch * lanes,
-                                       options.stop, add_step);
+                                       *options.control, add_step);
     log_weights.resize(std::min(lanes, options.chains - batch * lanes));
     if (complete) batch_weights[batch] = std::move(log_weights);
   });
@@ -175,7 +176,7 @@ ImportanceResult annealed_importance(const Graph& graph, const K& kernel, const 
     log_weights.insert(log_weights.end(), weights.begin(), weights.end());
   double log_base = 0;
   for (std::uint32_t states : graph.cardinalities) log_base += std::log(states);
-  if (log_weights.size() < 2) fail_stopped_importance();
+  if (log_weights.size() < 2) fail_stopped_importance(*options.control);
   return importance_estimate(std::move(log_weights), log_base, options.seed);
 }
 

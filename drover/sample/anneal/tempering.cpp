@@ -45,14 +45,14 @@ LadderOptions checked(const LadderOptions& options, const Graph& graph) {
   if (options.sweeps < 64)
     throw Error(ErrorKind::usage,
                 fmt::format("tuning a ladder takes at least 64 sweeps, not {}", options.sweeps));
-  if (options.rungs == 1 || options.max_rungs < 2)
+  if ((options.rungs && *options.rungs < 2) || options.max_rungs < 2)
     throw Error(ErrorKind::usage, "a ladder has at least 2 rungs");
-  if (!(options.hottest < 1))
+  if (options.hottest && !(*options.hottest >= 0 && *options.hottest < 1))
     throw Error(ErrorKind::usage,
-                fmt::format("the hot end of the ladder must be below 1, not {}", options.hottest));
+                fmt::format("the hot end of the ladder must be below 1, not {}", *options.hottest));
   LadderOptions filled = options;
   const bool positive = graph.is_strictly_positive();
-  if (filled.hottest < 0) filled.hottest = positive ? 0 : std::min(0.5, temperature_range(graph).hot);
+  if (!filled.hottest) filled.hottest = positive ? 0 : std::min(0.5, temperature_range(graph).hot);
   if (filled.hottest == 0 && !positive)
     throw Error(ErrorKind::usage,
                 "the hot end of the ladder may be 0 only for models without hard zeros; give a small number");
@@ -60,7 +60,7 @@ LadderOptions checked(const LadderOptions& options, const Graph& graph) {
 }
 
 std::size_t wanted_rungs(double barrier, const LadderOptions& options) {
-  if (options.rungs > 0) return options.rungs;
+  if (options.rungs) return *options.rungs;
   const auto wanted = static_cast<std::size_t>(std::ceil(2 * barrier)) + 2;
   return std::min<std::size_t>(wanted, options.max_rungs);
 }

@@ -27,14 +27,15 @@
 #pragma once
 
 #include <algorithm>
-#include <functional>
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include "drover/core/error.hpp"
 #include "drover/core/random.hpp"
-#include "drover/sample/kernel.hpp"
+#include "drover/core/run_control.hpp"
 #include "drover/sample/anneal/temperatures.hpp"
+#include "drover/sample/kernel.hpp"
 
 namespace drover {
 
@@ -48,11 +49,11 @@ struct Ladder {
 
 struct LadderOptions {
   std::uint64_t seed = 1;
-  std::uint64_t sweeps = 1000;  ///< spent on tuning, about; at least 64
-  std::uint32_t rungs = 0;      ///< 0: from the barrier
+  std::uint64_t sweeps = 1000;           ///< spent on tuning, about; at least 64
+  std::optional<std::uint32_t> rungs{};  ///< unset: from the barrier
   std::uint32_t max_rungs = 64;
-  double hottest = -1;           ///< inverse temperature of the hot end, below 1; negative: automatic
-  std::function<bool()> stop{};  ///< true ends the tuning with Error stopped
+  std::optional<double> hottest{};  ///< inverse temperature of the hot end, below 1; unset: automatic
+  const RunControl* control = &no_control();  ///< its end is that of the tuning, with Error stopped
 };
 
 /// What happened to the swaps; counts of several States add up.
@@ -76,7 +77,7 @@ struct TemperingReport {
 
 TemperingReport tempering_report(const Ladder& ladder, const SwapCounts& counts);
 
-/// Raises usage errors; fills in the hot end. The result has `hottest` >= 0.
+/// Raises usage errors; fills in the hot end. The result has `hottest`.
 LadderOptions checked(const LadderOptions& options, const Graph& graph);
 
 /// How many rungs the barrier asks for, within the options' limits.
@@ -273,9 +274,7 @@ SwapCounts try_ladder(const K& kernel, const std::vector<double>& inverse_temper
   const Tempering<K> tempering(kernel, {inverse_temperatures});
   auto state = tempering.start(options.seed, 0);
   for (std::uint64_t sweep = 0; sweep < sweeps; ++sweep) {
-    if (options.stop && options.stop())
-      throw Error(ErrorKind::stopped,
-                  "stopped while the ladder of temperatures was tuned: there is no result");
+    fail_if_stopped(*options.control, "the tuning of the temperatures");
     if (sweep == sweeps / 2) {
       std::fill(state.counts.acceptance.begin(), state.counts.acceptance.end(), 0.0);
       std::fill(state.counts.offered.begin(), state.counts.offered.end(), 0);
@@ -291,7 +290,8 @@ template <Kernel K>
 Ladder tune_ladder(const Graph& graph, const K& kernel, const LadderOptions& asked) {
   const LadderOptions options = checked(asked, graph);
   Ladder ladder;
-  ladder.inverse_temperatures = rising_inverse_temperatures(graph, options.hottest, wanted_rungs(6, options));
+  ladder.inverse_temperatures =
+      rising_inverse_temperatures(graph, *options.hottest, wanted_rungs(6, options));
   for (const std::uint64_t share : {16, 16, 8, 4, 2}) {
     const SwapCounts counts =
         try_ladder(kernel, ladder.inverse_temperatures, options, options.sweeps / share);

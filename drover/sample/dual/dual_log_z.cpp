@@ -44,7 +44,11 @@ DualLogZDraws run_chains(const DualLogZOptions& options, const Make& make) {
   const std::uint64_t total = options.burn_in + options.sweeps;
   std::vector<std::vector<double>> values(options.chains);
   std::uint64_t done = 0;
-  while (done < total && !(done > options.burn_in + 3 && options.stop())) {
+  while (done < total) {
+    if (options.control->should_stop()) {
+      if (done > options.burn_in + 3) break;
+      fail_stopped(*options.control, "the bound by duals");
+    }
     const std::uint64_t end = std::min(total, done + round);
     tbb::parallel_for(std::uint32_t{0}, options.chains, [&](std::uint32_t c) {
       for (std::uint64_t sweep = done; sweep < end; ++sweep) {

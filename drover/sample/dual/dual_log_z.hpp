@@ -22,6 +22,7 @@
 
 #include "drover/compile/dual.hpp"
 #include "drover/compile/graph.hpp"
+#include "drover/core/run_control.hpp"
 
 namespace drover {
 
@@ -33,7 +34,7 @@ struct DualLogZOptions {
   std::uint32_t chains = 32;
   std::uint64_t burn_in = 200;
   std::uint64_t sweeps = 1000;
-  std::function<bool()> stop = [] { return false; };
+  const RunControl* control = &no_control();
 };
 
 /// log V of every chain and sweep after burn-in: that of chain c and draw t at c * draws + t.

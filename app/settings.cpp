@@ -1,13 +1,14 @@
-#include "drover/run/settings.hpp"
+#include "app/settings.hpp"
 
 #include <fmt/format.h>
 
-#include <charconv>
-#include <cmath>
+#include <algorithm>
+#include <memory>
 
+#include "app/commands.hpp"
 #include "drover/core/error.hpp"
 
-namespace drover {
+namespace drover::app {
 
 namespace {
 
@@ -227,166 +228,128 @@ const std::vector<OptionSpec>& options() {
   return table;
 }
 
-const std::vector<CommandSpec>& commands() {
-  static const std::vector<ArgumentSpec> model = {
-      {"MODEL", "a model file: .uai, .bif, .fg, .coo, each also .gz"}};
-  static const std::vector<CommandSpec> table = {
-      {"info", "sizes, structure, and which methods fit", model, "drover info models/sprinkler.bif"},
-      {"marginals", "the probability of every state of every variable", model,
-       "drover marginals models/sprinkler.bif --observe lawn=wet"},
-      {"map", "a most probable joint state", model, "drover map models/sprinkler.bif --observe lawn=wet"},
-      {"logz", "the logarithm of the partition function", model, "drover logz models/grid-3x3.uai"},
-      {"sample", "draws, to .npz, .csv or .nc", model,
-       "drover sample models/grid-3x3.uai --samples 1000 --out draws.npz"},
-      {"herd",
-       "pseudo-samples from moments, by herding; no model is fitted",
-       {{"INPUT", "a data table (.csv, .tsv, .npz, IDX; text and IDX also .gz) or a moments file"}},
-       "drover herd models/garden.csv --query \"rain=1,lawn=wet\""},
-      {"learn",
-       "train a model on binary data: ising, boltzmann (both all pairs) or rbm",
-       {{"KIND", "ising, boltzmann or rbm"},
-        {"DATA", "rows of zeros and ones (.csv, .tsv, .npz, IDX), or made so with --binarise"}},
-       "drover learn ising models/garden.csv --columns rain,sprinkler --out garden.drv"},
-      {"tag",
-       "label sequences by a conditional random field: tag train, tag eval, tag MODEL",
-       {{"WHAT", "train, eval, or a model made by drover tag train"},
-        {"FILES", "train: TRAIN.conll; eval: MODEL TEST.conll; otherwise the file to label", true}},
-       "drover tag train models/names.conll --out model.drv"},
-      {"reproduce",
-       "an experiment of the papers, with the paper's value beside ours",
-       {{"EXPERIMENT", "its name; `list` shows all"}},
-       "drover reproduce herded-rates --quick"},
-      {"text",
-       "classes of documents, by Gibbs sampling of naive Bayes; few labels or none will do",
-       {{"TRAIN",
-         "documents (a folder per class, .zip, TSV, JSONL, SVMlight counts); or fit TRAIN... --out "
-         "MODEL.drv; "
-         "or predict MODEL.drv FILE...",
-         true, true}},
-       "drover text --demo --labelled-share 0.1"},
-      {"denoise",
-       "an image without its noise: black and white, or grey levels",
-       {{"IN", "the noisy image: .png, .pbm, .pgm"}, {"OUT", "the image to write: .png, .pbm, .pgm"}},
-       "drover denoise models/rings.pbm rings.png --noise 1.5"},
-      {"diagnose",
-       "R-hat, effective sample size and autocorrelation of a draws file",
-       {{"DRAWS", "a draws file: .npz, .csv, .nc"}},
-       "drover diagnose draws.npz"},
-      {"stream",
-       "sample a pairwise model while it changes: JSON lines in, JSON lines out",
-       {{"MODEL", "a model file"}},
-       "drover stream models/grid-3x3.uai --edits models/edits.jsonl"},
-      {"compare",
-       "how far two sets of samples are apart: MMD, single and pair statistics",
-       {{"A", "a data table: .csv, .tsv, .npz (draws too), IDX"}, {"B", "another"}},
-       "drover compare models/garden.csv models/garden.csv"},
-      {"generate",
-       "make a model: grid, torus, chain, tree, complete, random, regular, potts, tables, rbm, "
-       "deconvolution; or a corpus "
-       "of texts (corpus) or of tagged sentences (conll)",
-       {{"KIND", "the kind of model"}},
-       "drover generate grid --width 50 --coupling-sd 1 --out grid.uai"},
-      {"convert",
-       "read one model format and write another",
-       {{"FROM", "the file to read"}, {"TO", "the file to write"}},
-       "drover convert models/sprinkler.bif sprinkler.uai"},
-      {"methods", "list every method, its tasks and its source", {}, "drover methods"},
-      {"bench", "measure this machine: updates per nanosecond of the samplers", {}, "drover bench"},
-      {"completion",
-       "print a completion script",
-       {{"SHELL", "bash, zsh or fish"}},
-       "drover completion bash > ~/.local/share/bash-completion/completions/drover"},
-      {"man", "print the manual page (roff)", {}, "drover man | man -l -"},
-  };
-  return table;
-}
-
-std::string range_text(const OptionSpec& option) {
-  const auto bound = [](double x) {
-    return std::abs(x) < 1e15 ? fmt::format("{:.15g}", x) : fmt::format("{:g}", x);
-  };
-  return bound(option.min) + " to " + bound(option.max);
-}
-
-// "a b c" as "a, b or c".
-std::string choices_text(std::string_view choices) {
-  std::string text;
-  for (std::size_t at = 0; at < choices.size();) {
-    const std::size_t end = std::min(choices.find(' ', at), choices.size());
-    if (at > 0) text += end == choices.size() ? " or " : ", ";
-    text += choices.substr(at, end - at);
+// The words of "a b c".
+std::vector<std::string_view> words_of(std::string_view text) {
+  std::vector<std::string_view> words;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find(' ', at), text.size());
+    words.push_back(text.substr(at, end - at));
     at = end + 1;
   }
-  return text;
+  return words;
 }
 
-template <class Number>
-Number parse_number(const OptionSpec& option, std::string_view text, const char* kind) {
-  Number number{};
-  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (problem != std::errc() || end != text.data() + text.size())
-    throw Error(ErrorKind::usage, fmt::format("--{} {}: expected {}", option.name, text, kind));
-  if (!(static_cast<double>(number) >= option.min && static_cast<double>(number) <= option.max))
-    throw Error(ErrorKind::usage,
-                fmt::format("--{} {}: expected {} from {}", option.name, text, kind, range_text(option)));
-  return number;
+bool has_word(std::string_view words, std::string_view word) {
+  const std::vector<std::string_view> all = words_of(words);
+  return std::ranges::find(all, word) != all.end();
+}
+
+Command make(std::string_view name, std::string summary, std::vector<Argument> arguments, std::string example,
+             int (*run)(const Invocation&)) {
+  auto invocation = std::make_shared<Invocation>();
+  invocation->command = name;
+  Command command{std::string(name), std::move(summary), std::move(arguments), std::move(example), {}, {}};
+  describe(command.options, invocation->settings, name);
+  command.run = [invocation, run](const Call& call) {
+    invocation->arguments = call.arguments;
+    invocation->given = call.given;
+    Limits limits;
+    if (invocation->settings.time > 0) limits.time = invocation->settings.time;
+    if (invocation->settings.threads > 0)
+      limits.threads = static_cast<std::uint32_t>(invocation->settings.threads);
+    apply(limits);
+    return run(*invocation);
+  };
+  return command;
 }
 
 }  // namespace
 
-bool has_word(std::string_view words, std::string_view word) {
-  std::size_t at = 0;
-  while (at < words.size()) {
-    const std::size_t end = std::min(words.find(' ', at), words.size());
-    if (words.substr(at, end - at) == word) return true;
-    at = end + 1;
-  }
-  return false;
+bool Invocation::was_given(std::string_view option) const {
+  return std::ranges::find(given, option) != given.end();
 }
 
-std::span<const OptionSpec> option_table() {
-  return options();
-}
-
-std::span<const CommandSpec> command_table() {
-  return commands();
-}
-
-bool takes_option(std::string_view command, const OptionSpec& option) {
-  return has_word(option.commands, command);
-}
-
-const OptionSpec* find_option(std::string_view name) {
-  for (const OptionSpec& option : option_table())
-    if (option.name == name) return &option;
-  return nullptr;
-}
-
-void set_option(Settings& settings, const OptionSpec& option, std::string_view text) {
-  if (const auto* flag = std::get_if<bool Settings::*>(&option.field)) {
-    if (text != "true" && text != "false")
-      throw Error(ErrorKind::usage, fmt::format("--{} {}: expected true or false", option.name, text));
-    settings.** flag = text == "true";
-  } else if (const auto* whole = std::get_if<std::int64_t Settings::*>(&option.field)) {
-    settings.** whole = parse_number<std::int64_t>(option, text, "a whole number");
-  } else if (const auto* real = std::get_if<double Settings::*>(&option.field)) {
-    settings.** real = parse_number<double>(option, text, "a number");
-  } else {
-    if (!option.choices.empty() && !has_word(option.choices, text))
-      throw Error(ErrorKind::usage,
-                  fmt::format("--{} {}: expected {}", option.name, text, choices_text(option.choices)));
-    settings.*std::get<std::string Settings::*>(option.field) = std::string(text);
+void describe(OptionList& list, Settings& settings, std::string_view command) {
+  for (const OptionSpec& option : options()) {
+    if (!has_word(option.commands, command)) continue;
+    if (const auto* flag = std::get_if<bool Settings::*>(&option.field)) {
+      list.add(option.name, option.help, settings.**flag);
+    } else if (const auto* whole = std::get_if<std::int64_t Settings::*>(&option.field)) {
+      list.add(option.name, option.value_name, option.help, settings.**whole, {option.min, option.max});
+    } else if (const auto* real = std::get_if<double Settings::*>(&option.field)) {
+      list.add(option.name, option.value_name, option.help, settings.**real, {option.min, option.max});
+    } else {
+      std::string& text = settings.*std::get<std::string Settings::*>(option.field);
+      if (option.choices.empty()) {
+        list.add(option.name, option.value_name, option.help, text);
+        continue;
+      }
+      const std::vector<std::string_view> words = words_of(option.choices);
+      list.add_choice(option.name, option.value_name, option.help,
+                      {words, [&text, words](std::size_t k) { text = words[k]; },
+                       [&text, words] { return std::ranges::find(words, text) - words.begin(); }});
+    }
   }
 }
 
-std::string option_text(const Settings& settings, const OptionSpec& option) {
-  if (const auto* flag = std::get_if<bool Settings::*>(&option.field))
-    return settings.**flag ? "true" : "false";
-  if (const auto* whole = std::get_if<std::int64_t Settings::*>(&option.field))
-    return std::to_string(settings.**whole);
-  if (const auto* real = std::get_if<double Settings::*>(&option.field))
-    return fmt::format("{}", settings.**real);
-  return settings.*std::get<std::string Settings::*>(option.field);
+Command settings_command(std::string_view name) {
+  if (name == "herd")
+    return make(name, "pseudo-samples from moments, by herding; no model is fitted",
+                {{"INPUT", "a data table (.csv, .tsv, .npz, IDX; text and IDX also .gz) or a moments file"}},
+                "drover herd models/garden.csv --query \"rain=1,lawn=wet\"", run_herd);
+  if (name == "learn")
+    return make(name, "train a model on binary data: ising, boltzmann (both all pairs) or rbm",
+                {{"KIND", "ising, boltzmann or rbm"},
+                 {"DATA", "rows of zeros and ones (.csv, .tsv, .npz, IDX), or made so with --binarise"}},
+                "drover learn ising models/garden.csv --columns rain,sprinkler --out garden.drv", run_learn);
+  if (name == "tag")
+    return make(name, "label sequences by a conditional random field: tag train, tag eval, tag MODEL",
+                {{"WHAT", "train, eval, or a model made by drover tag train"},
+                 {"FILES", "train: TRAIN.conll; eval: MODEL TEST.conll; otherwise the file to label", true}},
+                "drover tag train models/names.conll --out model.drv", run_tag);
+  if (name == "reproduce")
+    return make(name, "an experiment of the papers, with the paper's value beside ours",
+                {{"EXPERIMENT", "its name; `list` shows all"}}, "drover reproduce herded-rates --quick",
+                run_reproduce);
+  if (name == "text")
+    return make(name, "classes of documents, by Gibbs sampling of naive Bayes; few labels or none will do",
+                {{"TRAIN",
+                  "documents (a folder per class, .zip, TSV, JSONL, SVMlight counts); or fit TRAIN... --out "
+                  "MODEL.drv; "
+                  "or predict MODEL.drv FILE...",
+                  true, true}},
+                "drover text --demo --labelled-share 0.1", run_text);
+  if (name == "denoise")
+    return make(
+        name, "an image without its noise: black and white, or grey levels",
+        {{"IN", "the noisy image: .png, .pbm, .pgm"}, {"OUT", "the image to write: .png, .pbm, .pgm"}},
+        "drover denoise models/rings.pbm rings.png --noise 1.5", run_denoise);
+  if (name == "diagnose")
+    return make(name, "R-hat, effective sample size and autocorrelation of a draws file",
+                {{"DRAWS", "a draws file: .npz, .csv, .nc"}}, "drover diagnose draws.npz", run_diagnose);
+  if (name == "stream")
+    return make(name, "sample a pairwise model while it changes: JSON lines in, JSON lines out",
+                {{"MODEL", "a model file"}}, "drover stream models/grid-3x3.uai --edits models/edits.jsonl",
+                run_stream);
+  if (name == "compare")
+    return make(name, "how far two sets of samples are apart: MMD, single and pair statistics",
+                {{"A", "a data table: .csv, .tsv, .npz (draws too), IDX"}, {"B", "another"}},
+                "drover compare models/garden.csv models/garden.csv", run_compare);
+  if (name == "generate")
+    return make(name,
+                "make a model: grid, torus, chain, tree, complete, random, regular, potts, tables, rbm, "
+                "deconvolution; or a corpus "
+                "of texts (corpus) or of tagged sentences (conll)",
+                {{"KIND", "the kind of model"}},
+                "drover generate grid --width 50 --coupling-sd 1 --out grid.uai", run_generate);
+  if (name == "convert")
+    return make(name, "read one model format and write another",
+                {{"FROM", "the file to read"}, {"TO", "the file to write"}},
+                "drover convert models/sprinkler.bif sprinkler.uai", run_convert);
+  if (name == "bench")
+    return make(name, "measure this machine: updates per nanosecond of the samplers", {}, "drover bench",
+                run_bench);
+  throw Error(ErrorKind::internal, fmt::format("no code for command {}", name));
 }
 
-}  // namespace drover
+}  // namespace drover::app

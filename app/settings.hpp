@@ -1,6 +1,4 @@
-// Every option a run can have: one plain struct, and one table that says each option's name, bounds, default
-// and meaning. The table feeds the command line, --help, the man page, shell completion, --config files, the
-// settings kept in every JSON result, and the pages in docs/.
+// The options of the commands that have no typed options of their own yet: one plain struct and one table.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +8,9 @@
 #include <variant>
 #include <vector>
 
-namespace drover {
+#include "drover/core/option_list.hpp"
+
+namespace drover::app {
 
 struct Settings {
   // What is asked
@@ -152,39 +152,16 @@ struct OptionSpec {
   std::string_view choices = "";  ///< space-separated values it may have; empty: any
 };
 
-/// The table itself.
-std::span<const OptionSpec> option_table();
+struct Invocation {
+  std::string command;
+  std::vector<std::string> arguments;
+  Settings settings;
+  std::vector<std::string> given;  ///< names of the options set on the command line or by a config file
 
-/// A positional argument of a command.
-struct ArgumentSpec {
-  std::string_view name;
-  std::string_view help;
-  bool repeated = false;  ///< one or more; only the last argument may be
-  bool optional = false;
+  bool was_given(std::string_view option) const;
 };
 
-struct CommandSpec {
-  std::string_view name;
-  std::string_view summary;
-  std::vector<ArgumentSpec> arguments;
-  std::string_view example;
-};
+/// Binds the options of a command to the settings.
+void describe(OptionList& list, Settings& settings, std::string_view command);
 
-std::span<const CommandSpec> command_table();
-
-/// Whether a space-separated list of words holds this one.
-bool has_word(std::string_view words, std::string_view word);
-
-bool takes_option(std::string_view command, const OptionSpec& option);
-
-/// Sets one option from text (a config file or the command line); raises usage naming option, value and
-/// range.
-void set_option(Settings& settings, const OptionSpec& option, std::string_view text);
-
-/// The option's value as text; for help, JSON and config files.
-std::string option_text(const Settings& settings, const OptionSpec& option);
-
-/// The option with this name, or nullptr.
-const OptionSpec* find_option(std::string_view name);
-
-}  // namespace drover
+}  // namespace drover::app

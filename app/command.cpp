@@ -1,0 +1,65 @@
+#include "app/command.hpp"
+
+#include <tbb/global_control.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "app/commands.hpp"
+#include "app/progress.hpp"
+
+namespace drover::app {
+
+bool Call::was_given(std::string_view option) const {
+  return std::ranges::find(given, option) != given.end();
+}
+
+void describe(OptionList& list, Output& output, std::string_view out, bool report) {
+  if (!out.empty()) list.add("out", "FILE", out, output.out);
+  if (report) list.add("report", "FILE.html", "write a self-contained HTML report", output.report);
+  list.add("config", "FILE", "take options from a TOML file or from the settings in an earlier JSON result",
+           output.config);
+  list.add("json", "print one JSON object and nothing else", output.json);
+  list.add("quiet", "no progress and no warnings on stderr", output.quiet);
+}
+
+void describe_threads(OptionList& list, Limits& limits) {
+  list.add("threads", "N", "threads to use; results do not depend on it", limits.threads, {1, 4096},
+           "all cores");
+}
+
+void describe(OptionList& list, Limits& limits) {
+  list.add("time", "SECONDS", "stop after this time with the result so far", limits.time, {1e-3, 1e9},
+           "no limit");
+  describe_threads(list, limits);
+}
+
+void apply(const Limits& limits) {
+  if (limits.time) run_control().limit_time(*limits.time);
+  if (!limits.threads) return;
+  static std::unique_ptr<tbb::global_control> threads;  // for the rest of the program
+  threads = std::make_unique<tbb::global_control>(tbb::global_control::max_allowed_parallelism,
+                                                  static_cast<std::size_t>(*limits.threads));
+}
+
+std::vector<Command>& all_commands() {
+  static std::vector<Command> commands = [] {
+    std::vector<Command> list;
+    list.push_back(info_command());
+    list.push_back(marginals_command());
+    list.push_back(map_command());
+    list.push_back(logz_command());
+    list.push_back(sample_command());
+    for (const char* name : {"herd", "learn", "tag", "reproduce", "text", "denoise", "diagnose", "stream",
+                             "compare", "generate", "convert"})
+      list.push_back(settings_command(name));
+    list.push_back(methods_command());
+    list.push_back(settings_command("bench"));
+    list.push_back(completion_command());
+    list.push_back(man_command());
+    return list;
+  }();
+  return commands;
+}
+
+}  // namespace drover::app

@@ -1,0 +1,68 @@
+// A command: its name, arguments and options, and what it does. One function per command makes it
+// (app/commands.hpp); the parser, help, man page and completion read it.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "drover/core/option_list.hpp"
+#include "drover/core/run_control.hpp"
+
+namespace drover::app {
+
+/// A positional argument.
+struct Argument {
+  std::string name;
+  std::string help;
+  bool repeated = false;  ///< one or more; only the last argument may be
+  bool optional = false;
+};
+
+/// What a command was called with; its options are set already.
+struct Call {
+  std::string command;
+  std::vector<std::string> arguments;
+  std::vector<std::string> given;  ///< names of the options set on the command line or by a config file
+
+  bool was_given(std::string_view option) const;
+};
+
+struct Command {
+  std::string name;
+  std::string summary;
+  std::vector<Argument> arguments;
+  std::string example;
+  OptionList options;
+  std::function<int(const Call&)> run;  ///< returns the exit code
+};
+
+/// Where results go and what is printed.
+struct Output {
+  std::string out;
+  std::string report;
+  bool json = false;
+  bool quiet = false;
+  std::string config;
+};
+
+/// What a run may take.
+struct Limits {
+  std::optional<double> time;
+  std::optional<std::uint32_t> threads;
+};
+
+/// `out` says what is written there; empty: the command has no such option.
+void describe(OptionList& list, Output& output, std::string_view out, bool report);
+void describe(OptionList& list, Limits& limits);
+/// Only --threads: for commands that run to their end.
+void describe_threads(OptionList& list, Limits& limits);
+/// Makes the limits those of the program's run.
+void apply(const Limits& limits);
+
+/// All of them, in the order of the help. The options of each are bound to storage that it owns.
+std::vector<Command>& all_commands();
+
+}  // namespace drover::app

@@ -1,0 +1,450 @@
+#include "drover/task/inference.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "drover/core/error.hpp"
+#include "drover/io/evidence.hpp"
+#include "drover/methods/method.hpp"
+
+namespace drover {
+
+namespace {
+
+Evidence all_evidence(const Model& model, const InferenceOptions& options) {
+  Evidence evidence = options.evidence;
+  const Evidence named = evidence_of(model, options.observe);
+  for (std::size_t e = 0; e < named.size(); ++e) evidence.add(named.variables[e], named.values[e]);
+  return evidence;
+}
+
+Details resolved_options(const InferenceOptions& options, Task task, const Details& resolved) {
+  InferenceOptions copy = options;
+  OptionList list;
+  describe(list, copy, task);
+  Details values;
+  std::string observed;
+  for (const auto& [name, state] : options.observe)
+    observed += fmt::format("{}{}={}", observed.empty() ? "" : ",", name, state);
+  if (!observed.empty()) values["observe"] = observed;
+  for (const auto& [name, value] : option_values(list, resolved).entries()) values[name] = value;
+  return values;
+}
+
+// What is known before the method runs.
+void fill_model(const Model& model, const Evidence& evidence, const Graph& graph, ModelAnswer& answer) {
+  answer.names = Names::of(model);
+  answer.variables = model.variable_count();
+  answer.factors = model.factor_count();
+  for (std::uint32_t states : model.cardinalities)
+    answer.max_cardinality = std::max(answer.max_cardinality, states);
+  answer.evidence = evidence;
+  for (std::size_t v = 0; v < graph.model_size(); ++v)
+    if (graph.free_variable[v] == no_variable) answer.fixed.push_back(static_cast<VariableId>(v));
+}
+
+// What the run says of itself.
+void fill_run(RunFacts& facts, ModelAnswer& answer) {
+  Provenance& provenance = answer.provenance;
+  provenance.warnings.insert(provenance.warnings.end(), facts.warnings.begin(), facts.warnings.end());
+  provenance.details = std::move(facts.details);
+  answer.sweeps = facts.sweeps;
+  answer.burn_in = facts.burn_in;
+  answer.chains = facts.chains;
+  answer.updates = facts.updates;
+}
+
+/// The road that all questions take: evidence, compile, choose, run, say where it comes from.
+/// `begin(answer)` hears what is known before the run; `run(method, problem, graph)` returns what the method
+/// found; `fill(result, graph, answer)` puts it in terms of the model.
+template <class Answer, class Begin, class Run, class Fill>
+Answer answer_question(const Model& model, const InferenceOptions& options, Task task,
+                       const RunControl& control, Begin begin, Run run, Fill fill) {
+  Answer answer;
+  const double start = control.seconds();
+  with_threads(control, [&] {
+    const Evidence evidence = all_evidence(model, options);
+    const Problem problem(compile(model, evidence), options, control);
+    const Graph& graph = problem.compact_graph();
+    const Choice choice = choose_method(problem, task);
+    Provenance& provenance = answer.provenance;
+    provenance.question = task_name(task);
+    provenance.input = options.input.empty() ? model.name : options.input;
+    provenance.method = choice.method->name;
+    provenance.because = choice.because;
+    provenance.seed = options.seed;
+    provenance.warnings = model.warnings;
+    provenance.options = resolved_options(options, task, {});
+    fill_model(model, evidence, graph, answer);
+    begin(answer, graph);
+    auto result = run(*choice.method, problem);
+    fill_run(result, answer);
+    provenance.options = resolved_options(options, task, result.resolved);
+    for (const std::string& name : unused_options(*choice.method, task, options))
+      provenance.warnings.push_back(
+          fmt::format("the option {} has no effect: method {} does not use it", name, choice.method->name));
+    if (control.stop_requested()) provenance.warnings.emplace_back("interrupted: this is the result so far");
+    fill(result, graph, answer);
+    provenance.seconds = control.seconds() - start;
+  });
+  return answer;
+}
+
+void nothing_before(const ModelAnswer&, const Graph&) {}
+
+// A distribution per variable of the model from those of the free ones; the others are point masses.
+Distributions spread(const Graph& graph, const Model& model, const Distributions& free, bool point_masses) {
+  Distributions all;
+  all.assign(model.cardinalities, 0);
+  for (std::size_t v = 0; v < graph.model_size(); ++v) {
+    const VariableId f = graph.free_variable[v];
+    if (f != no_variable)
+      std::ranges::copy(free[f], all[v].begin());
+    else if (point_masses)
+      all[v][graph.clamped_value[v]] = 1;
+  }
+  return all;
+}
+
+std::vector<double> spread(const Graph& graph, const std::vector<double>& free) {
+  std::vector<double> all(graph.model_size(), not_known);
+  for (std::size_t f = 0; f < free.size(); ++f) all[graph.model_variable[f]] = free[f];
+  return all;
+}
+
+/// Hands draws of the free variables on as draws of the whole model.
+class WholeDraws : public DrawConsumer {
+ public:
+  WholeDraws(const Graph& graph, ModelAnswer& answer, DrawSink& sink)
+      : graph_(graph), answer_(answer), sink_(sink), whole_(graph.clamped_value) {}
+  void begin(std::uint32_t chains) override {
+    answer_.chains = chains;
+    sink_.begin(answer_);
+  }
+  void resume(std::uint64_t draws) override { sink_.resume(draws); }
+  void take(std::uint32_t chain, std::span<const Value> free_assignment, double log_score) override {
+    for (std::size_t v = 0; v < free_assignment.size(); ++v)
+      whole_[graph_.model_variable[v]] = free_assignment[v];
+    sink_.take(chain, whole_, log_score);
+  }
+
+ private:
+  const Graph& graph_;
+  ModelAnswer& answer_;
+  DrawSink& sink_;
+  std::vector<Value> whole_;
+};
+
+class KeptDraws : public DrawSink {
+ public:
+  void begin(const ModelAnswer&) override {}
+  void take(std::uint32_t, std::span<const Value> assignment, double log_score) override {
+    values.insert(values.end(), assignment.begin(), assignment.end());
+    log_scores.push_back(log_score);
+  }
+  std::vector<Value> values;
+  std::vector<double> log_scores;
+};
+
+Judgement judge_chains(const Diagnostics& diagnostics, bool converged) {
+  if (converged)
+    return {Verdict::good,
+            fmt::format(
+                "The chains agree: the largest R-hat is {:.3f} and the smallest effective sample size is "
+                "{:.0f}. Trust each probability to within about three of its standard errors{}.",
+                diagnostics.rhat_max, diagnostics.ess_min,
+                std::isfinite(diagnostics.mcse_max) ? fmt::format(" (largest: {:.2g})", diagnostics.mcse_max)
+                                                    : "")};
+  if (!std::isfinite(diagnostics.rhat_max) || !std::isfinite(diagnostics.ess_min))
+    return {Verdict::bad, "The run is too short to say whether it has converged. Run longer."};
+  return {diagnostics.rhat_max > 1.1 ? Verdict::bad : Verdict::caution,
+          fmt::format("The run has not converged: the largest R-hat is {:.3f} (below 1.01 is wanted) and the "
+                      "smallest effective sample size is {:.0f} (above 400 is wanted). Run longer, or try "
+                      "another method.",
+                      std::min(diagnostics.rhat_max, 1e6), diagnostics.ess_min)};
+}
+
+void add_judgement(const Judgement& judgement, JsonObject& object) {
+  object.add("verdict", choice_name(judgement.verdict));
+  object.add("verdict_text", judgement.text);
+}
+
+std::string to_json(const Diagnostics& diagnostics) {
+  JsonObject object;
+  object.add("rhat_max", diagnostics.rhat_max);
+  object.add("ess_min", diagnostics.ess_min);
+  object.add("mcse_max", diagnostics.mcse_max);
+  return object.line();
+}
+
+std::vector<VariableId> shown(const ModelAnswer& answer, std::span<const VariableId> query) {
+  std::vector<VariableId> variables(query.begin(), query.end());
+  if (query.empty())
+    for (std::size_t v = 0; v < answer.variables; ++v) variables.push_back(static_cast<VariableId>(v));
+  return variables;
+}
+
+void add_names(const ModelAnswer& answer, std::span<const VariableId> query, JsonObject& object) {
+  if (query.empty() && answer.names.variables.empty()) return;
+  std::vector<std::string> names;
+  for (VariableId v : shown(answer, query)) names.push_back(answer.names.variable(v));
+  object.add("variables", names);
+}
+
+std::string json_rows(const Distributions& rows, std::span<const VariableId> variables) {
+  std::string text = "[";
+  for (std::size_t r = 0; r < variables.size(); ++r) {
+    if (r > 0) text += ',';
+    text += json_array(rows[variables[r]]);
+  }
+  return text + "]";
+}
+
+// Mean and standard deviation of the log score over the shown chains, at the recorded sweeps.
+std::string to_json(const Trace& trace) {
+  std::vector<double> mean(trace.sweep.size(), 0.0), deviation(trace.sweep.size(), 0.0);
+  const auto chains = static_cast<double>(trace.series.size());
+  for (std::size_t r = 0; r < trace.sweep.size(); ++r) {
+    for (const auto& series : trace.series) mean[r] += series[r] / chains;
+    for (const auto& series : trace.series)
+      deviation[r] += (series[r] - mean[r]) * (series[r] - mean[r]) / chains;
+    deviation[r] = std::sqrt(deviation[r]);
+  }
+  JsonObject object;
+  object.add("sweep", trace.sweep);
+  object.add("mean", mean);
+  object.add("sd", deviation);
+  return object.line();
+}
+
+void add_run(const ModelAnswer& answer, JsonObject& object) {
+  object.add("sweeps", answer.sweeps);
+  object.add("burn_in", answer.burn_in);
+  object.add("chains", answer.chains);
+  object.add("updates", answer.updates);
+}
+
+void add_end(const ModelAnswer& answer, JsonObject& object) {
+  if (!answer.provenance.details.empty()) object.add("details", answer.provenance.details);
+  object.add("seconds", answer.provenance.seconds);
+}
+
+}  // namespace
+
+std::span<const double> Marginals::of(std::string_view name) const {
+  for (std::size_t v = 0; v < variables; ++v)
+    if (names.variable(static_cast<VariableId>(v)) == name) return probabilities[v];
+  throw Error(ErrorKind::usage, fmt::format("unknown variable \"{}\"", name));
+}
+
+Marginals marginals(const Model& model, const InferenceOptions& options, const RunControl& control) {
+  return answer_question<Marginals>(
+      model, options, Task::marginals, control, nothing_before,
+      [&](const Method& method, const Problem& problem) { return method.marginals(problem, control); },
+      [&](MarginalsResult& result, const Graph& graph, Marginals& answer) {
+        answer.probabilities = spread(graph, model, result.marginals, true);
+        answer.mcse = spread(graph, model, result.mcse, false);
+        answer.rhat = spread(graph, result.rhat);
+        answer.ess = spread(graph, result.ess);
+        answer.exact = result.exact;
+        answer.converged = result.converged;
+        answer.diagnostics = result.diagnostics;
+        answer.scores = std::move(result.scores);
+        answer.rhat_over_time = std::move(result.rhat_over_time);
+        answer.score_autocorrelation = std::move(result.score_autocorrelation);
+        answer.score_lag = result.score_lag;
+        if (!result.best_state.empty()) answer.best_state = whole_assignment(graph, result.best_state);
+        answer.best_log_score = result.best_log_score;
+        for (const auto& [i, j] : result.pairs)
+          answer.pairs.emplace_back(graph.model_variable[i], graph.model_variable[j]);
+        for (const auto& joint : result.pair_marginals) answer.pair_probabilities.push_back(joint);
+      });
+}
+
+BestState best_state(const Model& model, const InferenceOptions& options, const RunControl& control) {
+  return answer_question<BestState>(
+      model, options, Task::map, control, nothing_before,
+      [&](const Method& method, const Problem& problem) { return method.map(problem, control); },
+      [&](BestStateResult& result, const Graph& graph, BestState& answer) {
+        answer.assignment = whole_assignment(graph, result.assignment);
+        answer.log_score = result.log_score;
+        answer.optimal = result.optimal;
+        answer.upper = result.optimal ? result.log_score : result.upper;
+      });
+}
+
+LogZ log_z(const Model& model, const InferenceOptions& options, const RunControl& control) {
+  return answer_question<LogZ>(
+      model, options, Task::logz, control, nothing_before,
+      [&](const Method& method, const Problem& problem) { return method.logz(problem, control); },
+      [&](LogZResult& result, const Graph&, LogZ& answer) {
+        if (!std::isfinite(result.log_z))
+          throw Error(
+              ErrorKind::misfit,
+              fmt::format("method {} gave no finite log Z: the log factors of this model are beyond its "
+                          "arithmetic",
+                          answer.provenance.method));
+        answer.log_z = result.log_z;
+        answer.bound = result.bound;
+        answer.mcse = result.mcse;
+        answer.lower = result.lower;
+        answer.upper = result.upper;
+        answer.interval_lower = result.interval_lower;
+        answer.interval_upper = result.interval_upper;
+        answer.exact = result.exact;
+      });
+}
+
+Samples sample(const Model& model, const InferenceOptions& options, DrawSink& sink,
+               const RunControl& control) {
+  std::optional<WholeDraws> consumer;
+  return answer_question<Samples>(
+      model, options, Task::sample, control,
+      [&](ModelAnswer& answer, const Graph& graph) { consumer.emplace(graph, answer, sink); },
+      [&](const Method& method, const Problem& problem) {
+        return method.sample(problem, control, *consumer);
+      },
+      [&](SampleResult& result, const Graph&, Samples& answer) {
+        answer.draws = result.draws;
+        answer.independent = result.independent;
+        answer.exact = result.exact;
+        answer.diagnostics = result.diagnostics;
+        answer.scores = std::move(result.scores);
+      });
+}
+
+Samples sample(const Model& model, const InferenceOptions& options, const RunControl& control) {
+  KeptDraws kept;
+  Samples answer = sample(model, options, kept, control);
+  answer.values = std::move(kept.values);
+  answer.log_scores = std::move(kept.log_scores);
+  return answer;
+}
+
+Judgement judge(const Marginals& answer) {
+  if (answer.exact) return {Verdict::good, "These marginals are exact, up to rounding."};
+  if (answer.chains == 0)
+    return answer.converged
+               ? Judgement{Verdict::caution,
+                           "The method has converged, but it approximates: how far these marginals are from "
+                           "the "
+                           "truth is not known."}
+               : Judgement{
+                     Verdict::bad,
+                     "The method has not converged, and it approximates: do not rely on these marginals."};
+  return with_warnings(judge_chains(answer.diagnostics, answer.converged), answer.provenance.warnings);
+}
+
+Judgement judge(const BestState& answer) {
+  if (answer.optimal) return {Verdict::good, "This state is proven to be a most probable one."};
+  return {
+      Verdict::caution,
+      std::isfinite(answer.upper)
+          ? fmt::format("This is the best state found; no state has a log score above {:.10g}.", answer.upper)
+          : "This is the best state found; no proof says that none is better."};
+}
+
+Judgement judge(const LogZ& answer) {
+  if (answer.exact)
+    return {Verdict::good, fmt::format("log Z = {:.12g}, exact up to rounding.", answer.log_z)};
+  const std::string error =
+      std::isfinite(answer.mcse) ? fmt::format(", with standard error {:.2g}", answer.mcse) : "";
+  switch (answer.bound) {
+    case Bound::lower:
+      return {Verdict::caution, fmt::format("log Z is at least {:.8g}{}.", answer.log_z, error)};
+    case Bound::upper:
+      return {Verdict::caution, fmt::format("log Z is at most {:.8g}{}.", answer.log_z, error)};
+    case Bound::none:
+      break;
+  }
+  return {Verdict::caution, fmt::format("log Z is estimated as {:.8g}{}.", answer.log_z, error)};
+}
+
+Judgement judge(const Samples& answer) {
+  if (answer.independent)
+    return answer.exact
+               ? Judgement{Verdict::good, "The draws are exact and independent."}
+               : Judgement{Verdict::caution, "The draws are independent, of an approximation of the model."};
+  return with_warnings(judge_chains(answer.diagnostics, is_converged(answer.diagnostics)),
+                       answer.provenance.warnings);
+}
+
+JsonObject to_json(const Marginals& answer, std::span<const VariableId> query) {
+  JsonObject object = json_of(answer.provenance);
+  const std::vector<VariableId> variables = shown(answer, query);
+  add_names(answer, query, object);
+  object.add_raw("marginals", json_rows(answer.probabilities, variables));
+  object.add_raw("mcse", json_rows(answer.mcse, variables));
+  object.add("exact", answer.exact);
+  object.add("converged", answer.converged);
+  add_judgement(judge(answer), object);
+  object.add_raw("diagnostics", to_json(answer.diagnostics));
+  add_run(answer, object);
+  if (!answer.pairs.empty()) {
+    std::vector<std::string> pairs;
+    for (const auto& [i, j] : answer.pairs) pairs.push_back(fmt::format("[{},{}]", i, j));
+    object.add_raw("pairs", json_list(pairs));
+    std::vector<VariableId> all(answer.pairs.size());
+    for (std::size_t p = 0; p < all.size(); ++p) all[p] = static_cast<VariableId>(p);
+    object.add_raw("pair_marginals", json_rows(answer.pair_probabilities, all));
+  }
+  if (!answer.best_state.empty()) {
+    object.add("best_state", answer.best_state);
+    object.add("best_log_score", answer.best_log_score);
+    object.add_raw("log_score_trace", to_json(answer.scores));
+  }
+  add_end(answer, object);
+  return object;
+}
+
+JsonObject to_json(const BestState& answer, std::span<const VariableId> query) {
+  JsonObject object = json_of(answer.provenance);
+  add_names(answer, query, object);
+  std::vector<Value> assignment;
+  for (VariableId v : shown(answer, query)) assignment.push_back(answer.assignment[v]);
+  object.add("assignment", assignment);
+  object.add("log_score", answer.log_score);
+  object.add("upper", answer.upper);
+  object.add("optimal", answer.optimal);
+  add_judgement(judge(answer), object);
+  add_end(answer, object);
+  return object;
+}
+
+JsonObject to_json(const LogZ& answer) {
+  JsonObject object = json_of(answer.provenance);
+  object.add("log_z", answer.log_z);
+  object.add("bound", answer.bound == Bound::lower   ? "lower"
+                      : answer.bound == Bound::upper ? "upper"
+                                                     : "none");
+  object.add("lower", answer.lower);
+  object.add("upper", answer.upper);
+  object.add("mcse", answer.mcse);
+  if (std::isfinite(answer.interval_lower))
+    object.add("interval", std::vector<double>{answer.interval_lower, answer.interval_upper});
+  object.add("exact", answer.exact);
+  add_judgement(judge(answer), object);
+  add_end(answer, object);
+  return object;
+}
+
+JsonObject to_json(const Samples& answer) {
+  JsonObject object = json_of(answer.provenance);
+  object.add("draws", answer.draws);
+  object.add("chains", answer.chains);
+  object.add("variables", answer.variables);
+  object.add("sweeps", answer.sweeps);
+  object.add("burn_in", answer.burn_in);
+  object.add("updates", answer.updates);
+  object.add("independent", answer.independent);
+  object.add("converged", answer.independent || is_converged(answer.diagnostics));
+  add_judgement(judge(answer), object);
+  object.add_raw("diagnostics", to_json(answer.diagnostics));
+  add_end(answer, object);
+  return object;
+}
+
+}  // namespace drover
