@@ -16,17 +16,16 @@
 // and so is its error. More sweeps cure that, more chains hardly do.
 #pragma once
 
-#include <oneapi/tbb/parallel_for.h>
-
 #include <atomic>
 #include <cmath>
 #include <functional>
 #include <mutex>
 #include <vector>
 
+#include "drover/core/parallel.hpp"
 #include "drover/core/random.hpp"
-#include "drover/sample/kernel.hpp"
 #include "drover/sample/anneal/temperatures.hpp"
+#include "drover/sample/kernel.hpp"
 
 namespace drover {
 
@@ -157,7 +156,7 @@ ImportanceResult annealed_importance(const Graph& graph, const K& kernel, const 
   ImportanceProgress progress(options.progress, static_cast<double>(options.sweeps) * batches);
 
   std::vector<std::vector<double>> batch_weights(batches);
-  oneapi::tbb::parallel_for(std::uint32_t{0}, batches, [&](std::uint32_t batch) {
+  parallel_for(std::uint32_t{0}, batches, [&](std::uint32_t batch) {
     std::vector<double> log_weights(lanes, 0.0);
     const auto add_step = [&](std::uint64_t step, const std::vector<double>& scores) {
       const double rise = path(step + 1) - path(step);
