@@ -10,7 +10,6 @@
 #pragma once
 
 #include <fmt/format.h>
-#include <tbb/parallel_for.h>
 
 #include <algorithm>
 #include <array>
@@ -19,6 +18,7 @@
 #include <string>
 #include <vector>
 
+#include "drover/core/parallel.hpp"
 #include "drover/core/run_control.hpp"
 #include "drover/sample/kernel.hpp"
 
@@ -128,8 +128,8 @@ MixingTimes mixing_times(const K& kernel, std::uint64_t seed, std::uint64_t most
 template <class Measure>
 std::vector<std::array<MixingTimes, 4>> mixing_times_of(std::uint32_t repetitions, const Measure& measure) {
   std::vector<std::array<MixingTimes, 4>> times(repetitions);
-  tbb::parallel_for(0U, 4 * repetitions,
-                    [&](std::uint32_t task) { times[task / 4][task % 4] = measure(task / 4, task % 4); });
+  parallel_for(0U, 4 * repetitions,
+               [&](std::uint32_t task) { times[task / 4][task % 4] = measure(task / 4, task % 4); });
   return times;
 }
 

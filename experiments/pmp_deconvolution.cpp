@@ -11,13 +11,13 @@
 // times for the same noise and keeps the state of the highest perturbed score, which is what PMP asks of its
 // solver; the true features are not looked at.
 #include <fmt/format.h>
-#include <tbb/parallel_for.h>
 
 #include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cmath>
 
+#include "drover/core/parallel.hpp"
 #include "drover/core/random.hpp"
 #include "drover/infer/boolean_products.hpp"
 #include "drover/io/npz.hpp"
@@ -158,7 +158,7 @@ std::vector<Bits> draw(const Problem& problem, const Reading& reading, const Boo
   std::vector<double> best_score(effort.samples, -std::numeric_limits<double>::infinity());
   std::atomic<bool> stopped = false;
   // A group has one start of sixteen samples. Groups of the same samples follow each other.
-  tbb::parallel_for(std::size_t{0}, effort.samples / lanes, [&](std::size_t group) {
+  parallel_for(std::size_t{0}, effort.samples / lanes, [&](std::size_t group) {
     std::vector<float> extra(lanes * n), lean;
     for (std::size_t l = 0; l < lanes; ++l)
       for (std::size_t v = 0; v < n; ++v)

@@ -1,12 +1,11 @@
 #include "experiments/pmp_ising.hpp"
 
-#include <tbb/parallel_for.h>
-
 #include <algorithm>
 #include <cmath>
 #include <ctime>
 
 #include "drover/compile/spin_graph.hpp"
+#include "drover/core/parallel.hpp"
 #include "drover/core/random.hpp"
 #include "drover/diagnose/mmd.hpp"
 #include "drover/machine/machine_statistics.hpp"
@@ -50,7 +49,7 @@ class FewGibbsUpdates : public MachineSampler {
           machine.weights[e];
     if (states_.empty()) start(n);
     const Random random(seed_, Stream::sweep);
-    tbb::parallel_for(std::uint32_t{0}, chains_, [&](std::uint32_t c) {
+    parallel_for(std::uint32_t{0}, chains_, [&](std::uint32_t c) {
       float* const x = states_.data() + c * n;
       for (std::uint32_t k = 0; k < updates_; ++k) {
         const Random::Block words = random.block(c, iteration, k);
@@ -94,7 +93,7 @@ class FewGwgProposals : public MachineSampler {
     const bool fresh = states_.empty();
     states_.resize(chains_);
     batch = BitBatch(machine.variables(), chains_);
-    tbb::parallel_for(std::size_t{0}, batch.stride, [&](std::size_t g) {
+    parallel_for(std::size_t{0}, batch.stride, [&](std::size_t g) {
       for (std::size_t c = 64 * g; c < std::min<std::size_t>(64 * g + 64, chains_); ++c) {
         if (fresh) states_[c] = kernel.start(seed_, static_cast<std::uint32_t>(c));
         kernel.advance(states_[c], iteration, updates_);
@@ -137,7 +136,7 @@ void sample_gibbs(const SpinGraph& graph, std::size_t rows, std::span<const std:
                   std::uint64_t seed, OnTheWay& drawn) {
   const std::size_t n = graph.size();
   const GibbsSpinLanes kernel(graph);
-  tbb::parallel_for(std::size_t{0}, (rows + 63) / 64, [&](std::size_t g) {
+  parallel_for(std::size_t{0}, (rows + 63) / 64, [&](std::size_t g) {
     GibbsSpinLanes::State state = kernel.start(seed, static_cast<std::uint32_t>(64 * g));
     std::uint32_t sweep = 0;
     for (std::size_t k = 0; k < sweeps.size(); ++k) {
@@ -152,7 +151,7 @@ void sample_gwg(const SpinGraph& graph, std::size_t rows, std::span<const std::u
                 std::uint64_t seed, OnTheWay& drawn) {
   const std::size_t n = graph.size();
   const DenseGibbsWithGradients kernel(graph);
-  tbb::parallel_for(std::size_t{0}, rows, [&](std::size_t r) {
+  parallel_for(std::size_t{0}, rows, [&](std::size_t r) {
     DenseGibbsWithGradients::State state = kernel.start(seed, static_cast<std::uint32_t>(r));
     std::uint32_t sweep = 0;
     for (std::size_t k = 0; k < sweeps.size(); ++k) {

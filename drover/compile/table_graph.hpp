@@ -13,27 +13,13 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
-#include <new>
 #include <span>
 #include <vector>
 
 #include "drover/compile/graph.hpp"
+#include "drover/core/aligned.hpp"
 
 namespace drover {
-
-/// A vector that begins at a cache line, so that rows of a table straddle as few lines as can be.
-template <class T>
-struct LineAllocator : std::allocator<T> {
-  static constexpr std::align_val_t line{64};
-  template <class U>
-  struct rebind {
-    using other = LineAllocator<U>;
-  };
-  T* allocate(std::size_t count) { return static_cast<T*>(::operator new(count * sizeof(T), line)); }
-  void deallocate(T* place, std::size_t) { ::operator delete(place, line); }
-};
-using AlignedFloats = std::vector<float, LineAllocator<float>>;
 
 struct PottsLink {
   VariableId neighbour;

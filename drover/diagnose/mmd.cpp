@@ -1,8 +1,6 @@
 #include "drover/diagnose/mmd.hpp"
 
-#include <tbb/blocked_range.h>
 #include <tbb/combinable.h>
-#include <tbb/parallel_for.h>
 
 #include <algorithm>
 #include <bit>
@@ -13,6 +11,8 @@
 #define HWY_TARGET_INCLUDE "drover/diagnose/mmd.cpp"
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
+
+#include "drover/core/parallel.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace drover {
@@ -58,7 +58,7 @@ double mean_kernel(const PackedSamples& a, const PackedSamples& b) {
   const std::size_t words = word_count(a);
   tbb::combinable<std::vector<std::uint64_t>> counts(
       [&] { return std::vector<std::uint64_t>(a.bits + 1, 0); });
-  tbb::parallel_for(tbb::blocked_range<std::size_t>(0, a.rows, 64), [&](const auto& range) {
+  parallel_for(IndexRange(0, a.rows, 64), [&](const IndexRange& range) {
     std::vector<std::uint64_t>& count = counts.local();
     std::uint64_t differences[block_rows];
     for (std::size_t begin = 0; begin < b.rows; begin += block_rows) {
@@ -159,7 +159,7 @@ StatisticDistance statistic_distance(const PackedSamples& a, const PackedSamples
   const std::vector<std::uint64_t> columns_a = columns_of(a), columns_b = columns_of(b);
   std::vector<double> squares(a.bits, 0.0),
       pairs(a.bits, 0.0);  // per first bit: added in order, not by thread
-  tbb::parallel_for(std::size_t{0}, a.bits, [&](std::size_t i) {
+  parallel_for(std::size_t{0}, a.bits, [&](std::size_t i) {
     for (std::size_t j = i + 1; j < a.bits; ++j) {
       if (a.variable_of_bit[i] == a.variable_of_bit[j]) continue;
       const double difference = joint_share(columns_a, a.rows, i, j) - joint_share(columns_b, b.rows, i, j);

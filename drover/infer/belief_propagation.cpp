@@ -1,9 +1,6 @@
 #include "drover/infer/belief_propagation.hpp"
 
 #include <fmt/format.h>
-#include <tbb/blocked_range.h>
-#include <tbb/parallel_for.h>
-#include <tbb/parallel_reduce.h>
 
 #include <algorithm>
 #include <bit>
@@ -13,6 +10,7 @@
 
 #include "drover/core/error.hpp"
 #include "drover/core/log_math.hpp"
+#include "drover/core/parallel.hpp"
 
 namespace drover {
 
@@ -106,11 +104,9 @@ void BeliefPropagation::sum_messages(VariableId v) {
 }
 
 void BeliefPropagation::sum_messages() {
-  tbb::parallel_for(tbb::blocked_range<std::size_t>(0, graph_.variable_count(), grain),
-                    [&](const tbb::blocked_range<std::size_t>& range) {
-                      for (std::size_t v = range.begin(); v != range.end(); ++v)
-                        sum_messages(static_cast<VariableId>(v));
-                    });
+  parallel_for(IndexRange(0, graph_.variable_count(), grain), [&](const IndexRange& range) {
+    for (std::size_t v = range.begin(); v != range.end(); ++v) sum_messages(static_cast<VariableId>(v));
+  });
 }
 
 // n = b - m; where m is a hard zero, b without it: the factor does not listen there.
@@ -182,17 +178,16 @@ void BeliefPropagation::store_and_update(std::size_t factor, const double* propo
 
 double BeliefPropagation::flood() {
   // In place: what a factor reads is its own messages and the sums, which stand still meanwhile.
-  const double change = tbb::parallel_reduce(
-      tbb::blocked_range<std::size_t>(0, graph_.factor_count(), grain), 0.0,
-      [&](const tbb::blocked_range<std::size_t>& range, double largest) {
+  const double change =
+      parallel_max(IndexRange(0, graph_.factor_count(), grain), 0.0, [&](const IndexRange& range) {
         Workspace work(graph_.largest_factor);
+        double largest = 0;
         for (std::size_t f = range.begin(); f != range.end(); ++f) {
           propose(f, work.in.data(), work.out.data(), work.factor);
           largest = std::max(largest, damp_and_store(f, work.out.data()));
         }
         return largest;
-      },
-      [](double a, double b) { return std::max(a, b); });
+      });
   sum_messages();
   return change;
 }

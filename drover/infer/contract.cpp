@@ -4,9 +4,6 @@
 // The inner block is made of the last target variables. An operand is constant over the block, runs along
 // with it, or is read through an index list (any other pattern). A small target would leave blocks of a few
 // entries; then some reduced variables join the target for a first pass and a short second pass reduces them.
-#include <tbb/blocked_range.h>
-#include <tbb/parallel_for.h>
-#include <tbb/parallel_reduce.h>
 
 #include <algorithm>
 #include <cassert>
@@ -15,6 +12,7 @@
 #include <memory>
 #include <vector>
 
+#include "drover/core/parallel.hpp"
 #include "drover/core/types.hpp"
 #include "drover/infer/table_ops.hpp"
 #include "drover/infer/table_ops_block.hpp"
@@ -152,9 +150,8 @@ class Contraction {
     const std::size_t joint = outer_.total * inner_.total * reduced_.total;
     if (joint < parallel_limit) return run_range(0, outer_.total);
     const std::size_t grain = std::max<std::size_t>(1, parallel_grain / (inner_.total * reduced_.total));
-    tbb::parallel_for(
-        tbb::blocked_range<std::size_t>(0, outer_.total, grain),
-        [&](const tbb::blocked_range<std::size_t>& range) { run_range(range.begin(), range.end()); });
+    parallel_for(IndexRange(0, outer_.total, grain),
+                 [&](const IndexRange& range) { run_range(range.begin(), range.end()); });
   }
 
  private:
@@ -274,26 +271,21 @@ double subtract_maximum(double* values, std::size_t count) {
     if (high != log_zero) subtract_from(values, high, count);
     return high;
   }
-  const tbb::blocked_range<std::size_t> all(0, count, parallel_grain);
-  const double high = tbb::parallel_reduce(
-      all, log_zero,
-      [&](const tbb::blocked_range<std::size_t>& range, double best) {
-        return std::max(best, maximum_of(values + range.begin(), range.size()));
-      },
-      [](double a, double b) { return std::max(a, b); });
+  const IndexRange all(0, count, parallel_grain);
+  const double high = parallel_max(all, log_zero, [&](const IndexRange& range) {
+    return maximum_of(values + range.begin(), range.size());
+  });
   if (high != log_zero)
-    tbb::parallel_for(all, [&](const tbb::blocked_range<std::size_t>& range) {
-      subtract_from(values + range.begin(), high, range.size());
-    });
+    parallel_for(all,
+                 [&](const IndexRange& range) { subtract_from(values + range.begin(), high, range.size()); });
   return high;
 }
 
 void divide_by_message(double* values, const double* message, double constant, std::size_t count) {
   if (count < parallel_limit) return divide_block(values, message, constant, count);
-  tbb::parallel_for(tbb::blocked_range<std::size_t>(0, count, parallel_grain),
-                    [&](const tbb::blocked_range<std::size_t>& range) {
-                      divide_block(values + range.begin(), message + range.begin(), constant, range.size());
-                    });
+  parallel_for(IndexRange(0, count, parallel_grain), [&](const IndexRange& range) {
+    divide_block(values + range.begin(), message + range.begin(), constant, range.size());
+  });
 }
 
 }  // namespace drover

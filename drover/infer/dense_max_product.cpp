@@ -1,12 +1,12 @@
 #include "drover/infer/dense_max_product.hpp"
 
 #include <tbb/enumerable_thread_specific.h>
-#include <tbb/parallel_for.h>
 
 #include <algorithm>
 #include <cassert>
 
 #include "drover/core/flush_denormals.hpp"
+#include "drover/core/parallel.hpp"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "drover/infer/dense_max_product.cpp"
@@ -143,7 +143,7 @@ void DenseMaxProduct::solve(std::span<const float> extra, std::size_t problems, 
     messages->values.assign(problems * per_problem, 0.0f);
   }
   tbb::enumerable_thread_specific<AlignedFloats> workspaces;  // fresh pages cost more than zeroing old ones
-  tbb::parallel_for(std::size_t{0}, problems, [&](std::size_t p) {
+  parallel_for(std::size_t{0}, problems, [&](std::size_t p) {
     float* values = nullptr;
     if (messages) {
       values = messages->values.data() + p * per_problem;

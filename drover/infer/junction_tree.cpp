@@ -1,8 +1,6 @@
 #include "drover/infer/junction_tree.hpp"
 
 #include <fmt/format.h>
-#include <tbb/blocked_range.h>
-#include <tbb/parallel_for.h>
 
 #include <algorithm>
 #include <cassert>
@@ -10,6 +8,7 @@
 #include <optional>
 
 #include "drover/core/error.hpp"
+#include "drover/core/parallel.hpp"
 #include "drover/core/random.hpp"
 #include "drover/infer/cluster_conditionals.hpp"
 #include "drover/infer/cluster_tree.hpp"
@@ -167,19 +166,18 @@ class JunctionTree::Engine {
     sum_up();
     if (!conditionals_) conditionals_.emplace(tree_, factors_, messages_.get(), message_offsets_);
     const Random random(seed, Stream::exact);
-    tbb::parallel_for(
-        tbb::blocked_range<std::size_t>(0, count), [&](const tbb::blocked_range<std::size_t>& range) {
-          std::vector<Value> x(tree_.cardinalities.size());
-          std::vector<double> weights(conditionals_->max_states());
-          for (std::size_t d = range.begin(); d < range.end(); ++d) {
-            for (std::size_t c = tree_.size(); c-- > 0;) {
-              const std::size_t states = conditionals_->log_weights(c, x.data(), weights.data());
-              const double u = random.uniform(0, first_draw + d, tree_.variable_at[tree_.eliminated(c)[0]]);
-              conditionals_->assign(c, draw({weights.data(), states}, u), x.data());
-            }
-            for (std::size_t p = 0; p < x.size(); ++p) out[d * graph_.size() + tree_.variable_at[p]] = x[p];
-          }
-        });
+    parallel_for(IndexRange(0, count), [&](const IndexRange& range) {
+      std::vector<Value> x(tree_.cardinalities.size());
+      std::vector<double> weights(conditionals_->max_states());
+      for (std::size_t d = range.begin(); d < range.end(); ++d) {
+        for (std::size_t c = tree_.size(); c-- > 0;) {
+          const std::size_t states = conditionals_->log_weights(c, x.data(), weights.data());
+          const double u = random.uniform(0, first_draw + d, tree_.variable_at[tree_.eliminated(c)[0]]);
+          conditionals_->assign(c, draw({weights.data(), states}, u), x.data());
+        }
+        for (std::size_t p = 0; p < x.size(); ++p) out[d * graph_.size() + tree_.variable_at[p]] = x[p];
+      }
+    });
   }
 
  private:

@@ -1,11 +1,10 @@
 #include "drover/infer/lane_max_product.hpp"
 
-#include <tbb/parallel_for.h>
-
 #include <algorithm>
 #include <cassert>
 
 #include "drover/core/flush_denormals.hpp"
+#include "drover/core/parallel.hpp"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "drover/infer/lane_max_product.cpp"
@@ -195,7 +194,7 @@ void LaneMaxProduct::solve(std::span<const float> extra, std::size_t problems, c
   std::size_t largest_gate = 0;
   for (const LaneGraph::Gate& gate : graph_.gates)
     largest_gate = std::max<std::size_t>(largest_gate, gate.edge_end - gate.edge_begin);
-  tbb::parallel_for(std::size_t{0}, batches, [&](std::size_t b) {
+  parallel_for(std::size_t{0}, batches, [&](std::size_t b) {
     const FlushDenormals flush;
     const std::size_t first = b * lanes, count = std::min(lanes, problems - first);
     AlignedFloats own;

@@ -1,8 +1,5 @@
 #include "drover/infer/mean_field.hpp"
 
-#include <tbb/blocked_range.h>
-#include <tbb/parallel_reduce.h>
-
 #include <algorithm>
 #include <cassert>
 #include <cmath>
@@ -201,10 +198,8 @@ double MeanField::sweep(std::span<double> q, double step) const {
       change = part(0, members.size(), change);
       continue;
     }
-    change = tbb::parallel_reduce(
-        tbb::blocked_range<std::size_t>(0, members.size(), grain), change,
-        [&](const auto& range, double most) { return part(range.begin(), range.end(), most); },
-        [](double a, double b) { return std::max(a, b); });
+    change = parallel_max(IndexRange(0, members.size(), grain), change,
+                          [&](const IndexRange& range) { return part(range.begin(), range.end(), change); });
   }
   return change;
 }

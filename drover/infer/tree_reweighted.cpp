@@ -1,10 +1,9 @@
 #include "drover/infer/tree_reweighted.hpp"
 
-#include <tbb/parallel_for.h>
-
 #include <algorithm>
 #include <numeric>
 
+#include "drover/core/parallel.hpp"
 #include "drover/core/random.hpp"
 
 namespace drover {
@@ -93,7 +92,7 @@ TreeReweighted tree_reweighted(const Graph& graph, const BeliefOptions& options,
   for (std::size_t e = 0; e < layout.edge_count(); ++e)
     add_message(shared, e, cover.appearance[layout.factor[e]]);
   std::vector<double> log_z(cover.forests.size());
-  tbb::parallel_for(std::size_t{0}, cover.forests.size(), [&](std::size_t t) {
+  parallel_for(std::size_t{0}, cover.forests.size(), [&](std::size_t t) {
     const std::vector<char>& forest = cover.forests[t];
     std::vector<double> unary = shared;
     for (std::size_t e = 0; e < layout.edge_count(); ++e)

@@ -3,15 +3,13 @@
 // pass.
 #include "drover/io/draws_diagnosis.hpp"
 
-#include <tbb/blocked_range.h>
-#include <tbb/parallel_for.h>
-
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>
 #include <set>
 
+#include "drover/core/parallel.hpp"
 #include "drover/diagnose/binary_draws.hpp"
 
 namespace drover {
@@ -199,7 +197,7 @@ DrawDiagnostics diagnose_draws(const DrawFile& file) {
         [&](const auto& values) {
           using Item = typename std::decay_t<decltype(values)>::value_type;
           const std::size_t blocks = (file.variables() + block_width - 1) / block_width;
-          tbb::parallel_for(tbb::blocked_range<std::size_t>(0, blocks, 1), [&](const auto& range) {
+          parallel_for(IndexRange(0, blocks, 1), [&](const IndexRange& range) {
             for (std::size_t b = range.begin(); b < range.end(); ++b) {
               const std::size_t first = b * block_width;
               const std::size_t width = std::min(block_width, file.variables() - first);

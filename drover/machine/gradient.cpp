@@ -1,7 +1,5 @@
 #include "drover/machine/gradient.hpp"
 
-#include <tbb/parallel_for.h>
-
 #include <algorithm>
 #include <array>
 #include <cassert>
@@ -10,6 +8,7 @@
 
 #include "drover/compile/spin_graph.hpp"
 #include "drover/core/log_math.hpp"
+#include "drover/core/parallel.hpp"
 #include "drover/machine/rbm_batch.hpp"
 
 namespace drover {
@@ -21,7 +20,7 @@ namespace {
 double sum_of_squares(std::span<const float> values) {
   constexpr std::size_t parts = 8, piece = 32768;
   std::vector<double> pieces((values.size() + piece - 1) / piece);
-  tbb::parallel_for(std::size_t{0}, pieces.size(), [&](std::size_t p) {
+  parallel_for(std::size_t{0}, pieces.size(), [&](std::size_t p) {
     const auto part = values.subspan(p * piece, std::min(piece, values.size() - p * piece));
     std::array<double, parts> sums{};
     std::size_t i = 0;

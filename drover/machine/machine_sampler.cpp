@@ -1,12 +1,11 @@
 #include "drover/machine/machine_sampler.hpp"
 
-#include <tbb/parallel_for.h>
-
 #include <algorithm>
 #include <array>
 #include <cmath>
 
 #include "drover/compile/spin_graph.hpp"
+#include "drover/core/parallel.hpp"
 #include "drover/core/random.hpp"
 #include "drover/sample/gibbs/dense_gibbs_with_gradients.hpp"
 #include "drover/sample/gibbs/gibbs_spin_lanes.hpp"
@@ -34,7 +33,7 @@ class GibbsMachineSampler : public MachineSampler {
     const bool fresh = states_.empty() || !options_.persistent;
     states_.resize(groups);
     batch = BitBatch(machine.variables(), options_.chains);
-    tbb::parallel_for(std::size_t{0}, groups, [&](std::size_t g) {
+    parallel_for(std::size_t{0}, groups, [&](std::size_t g) {
       if (fresh)
         states_[g] = kernel.start(options_.persistent ? options_.seed : seed_of(options_.seed, iteration),
                                   static_cast<std::uint32_t>(64 * g));
@@ -76,7 +75,7 @@ class GwgMachineSampler : public MachineSampler {
     states.resize(options_.chains);
     batch = BitBatch(kernel.size(), options_.chains);
     // A word of the batch belongs to 64 chains: one task each.
-    tbb::parallel_for(std::size_t{0}, batch.stride, [&](std::size_t g) {
+    parallel_for(std::size_t{0}, batch.stride, [&](std::size_t g) {
       for (std::size_t c = 64 * g; c < std::min<std::size_t>(64 * g + 64, options_.chains); ++c) {
         if (fresh)
           states[c] = kernel.start(options_.persistent ? options_.seed : seed_of(options_.seed, iteration),
@@ -105,7 +104,7 @@ class PmpMachineSampler : public MachineSampler {
     const bool fresh = noise_.empty() || !options_.persistent;
     if (options_.persistent) noise_.resize(2 * chains * n);
     const Random random(options_.seed, Stream::perturb);
-    tbb::parallel_for(std::size_t{0}, chains, [&](std::size_t c) {
+    parallel_for(std::size_t{0}, chains, [&](std::size_t c) {
       for (std::size_t i = 0; i < n; ++i) {
         const auto chain = static_cast<std::uint32_t>(c), site = static_cast<std::uint32_t>(i);
         if (options_.persistent) {
@@ -171,7 +170,7 @@ void draw_clamped(const BinaryMachine& machine, const BitBatch& data, std::uint3
   batch = BitBatch(n, data.rows);
   std::copy(data.words.begin(), data.words.end(), batch.words.begin());
   const Random random(seed, Stream::hidden_units);
-  tbb::parallel_for(std::size_t{0}, batch.stride, [&](std::size_t g) {
+  parallel_for(std::size_t{0}, batch.stride, [&](std::size_t g) {
     const auto first = static_cast<std::uint32_t>(64 * g);
     const std::size_t rows = std::min<std::size_t>(64, data.rows - first);
     const std::uint64_t all = rows == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << rows) - 1;

@@ -1,7 +1,6 @@
 #include "drover/machine/machine_statistics.hpp"
 
-#include <tbb/blocked_range.h>
-#include <tbb/parallel_for.h>
+#include "drover/core/parallel.hpp"
 
 namespace drover {
 
@@ -11,7 +10,7 @@ void measure(const BinaryMachine& machine, const BitBatch& batch, Statistics& st
   const float share = 1.0F / static_cast<float>(batch.rows);
   for (std::size_t i = 0; i < machine.variables(); ++i)
     statistics.biases[i] = share * static_cast<float>(count_ones(batch.column(i)));
-  tbb::parallel_for(tbb::blocked_range<std::size_t>(0, machine.edges(), 16384), [&](const auto& range) {
+  parallel_for(IndexRange(0, machine.edges(), 16384), [&](const IndexRange& range) {
     for (std::size_t e = range.begin(); e != range.end(); ++e)
       statistics.weights[e] = share * static_cast<float>(count_both(batch.column(machine.first[e]),
                                                                     batch.column(machine.second[e])));

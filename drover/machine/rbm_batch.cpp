@@ -1,13 +1,11 @@
 #include "drover/machine/rbm_batch.hpp"
 
-#include <tbb/blocked_range.h>
-#include <tbb/parallel_for.h>
-
 #include <algorithm>
 #include <cassert>
 #include <cmath>
 #include <numeric>
 
+#include "drover/core/parallel.hpp"
 #include "drover/sample/lane_random_targets.hpp"
 
 #undef HWY_TARGET_INCLUDE
@@ -179,7 +177,7 @@ void sum_tables(const AlignedVector<float>& matrix, std::size_t stride, const Al
   for (std::size_t r = 0; r < active.rows(); ++r)
     for (std::uint32_t unit : active.row(r))
       codes[r * groups + unit / 4] |= static_cast<std::uint8_t>(1U << (unit % 4));
-  tbb::parallel_for(std::size_t{0}, stride / table_columns, [&](std::size_t block) {
+  parallel_for(std::size_t{0}, stride / table_columns, [&](std::size_t block) {
     const std::size_t c = block * table_columns;
     static thread_local AlignedVector<float> tables;  // every entry is written anew: no need to clear it
     if (tables.size() < 16 * groups * table_columns) tables.resize(16 * groups * table_columns);
@@ -202,7 +200,7 @@ void sum_rows(const AlignedVector<float>& matrix, std::size_t stride, const Alig
               const ActiveUnits& active, AlignedVector<float>& out) {
   out.resize(active.rows() * stride);
   if (tables_pay(active)) return sum_tables(matrix, stride, bias, active, out);
-  tbb::parallel_for(tbb::blocked_range<std::size_t>(0, active.rows(), grain), [&](const auto& range) {
+  parallel_for(IndexRange(0, active.rows(), grain), [&](const IndexRange& range) {
     for (std::size_t c = 0; c < stride; c += column_block) {
       const std::size_t columns = std::min(column_block, stride - c);
       for (std::size_t r = range.begin(); r != range.end(); ++r) {
@@ -219,7 +217,7 @@ void draw(const AlignedVector<float>& fields, std::size_t stride, std::size_t un
           std::uint64_t seed, std::uint32_t first_row, std::uint64_t sweep, Stream stream, ActiveUnits& out) {
   out.resize(rows, units);
   const LaneRandom random(seed, stream);
-  tbb::parallel_for(tbb::blocked_range<std::size_t>(0, rows, grain), [&](const auto& range) {
+  parallel_for(IndexRange(0, rows, grain), [&](const IndexRange& range) {
     for (std::size_t r = range.begin(); r != range.end(); ++r)
       out.count[r] = static_cast<std::uint32_t>(
           HWY_DYNAMIC_DISPATCH(DrawUnits)(random, first_row + static_cast<std::uint32_t>(r), sweep,
@@ -245,7 +243,7 @@ RbmBatch::RbmBatch(const BinaryMachine& machine)
 void RbmBatch::set_parameters(const BinaryMachine& machine) {
   const float* weights = machine.weights.data();
   constexpr std::size_t tile = 16;  // a cache line of either matrix
-  tbb::parallel_for(tbb::blocked_range<std::size_t>(0, (visible_ + tile - 1) / tile), [&](const auto& range) {
+  parallel_for(IndexRange(0, (visible_ + tile - 1) / tile), [&](const IndexRange& range) {
     for (std::size_t block = range.begin(); block != range.end(); ++block) {
       const std::size_t end = std::min(visible_, (block + 1) * tile);
       for (std::size_t i = block * tile; i < end; ++i)
@@ -273,7 +271,7 @@ void RbmBatch::hidden_probabilities(const ActiveUnits& v, AlignedVector<float>& 
 }
 
 void RbmBatch::to_probabilities(std::size_t rows, AlignedVector<float>& fields) const {
-  tbb::parallel_for(tbb::blocked_range<std::size_t>(0, rows, grain), [&](const auto& range) {
+  parallel_for(IndexRange(0, rows, grain), [&](const IndexRange& range) {
     HWY_DYNAMIC_DISPATCH(Probabilities)
     (fields.data() + range.begin() * hidden_stride_, range.size() * hidden_stride_);
   });
@@ -325,14 +323,14 @@ void RbmBatch::add(const ActiveUnits& v, const AlignedVector<float>& probabiliti
       add_list(begin[i], begin[i + 1] - begin[i], sums.weights.data() + i * hidden_);
     add_list(begin.back(), v.rows(), sums.biases.data() + visible_);
   };
-  tbb::parallel_for(std::size_t{0}, (hidden_ + task_columns - 1) / task_columns,
-                    [&](std::size_t task) { add_block(task * task_columns); });
+  parallel_for(std::size_t{0}, (hidden_ + task_columns - 1) / task_columns,
+               [&](std::size_t task) { add_block(task * task_columns); });
 }
 
 void select_rows(std::span<const Value> values, std::size_t variables, std::span<const std::uint32_t> chosen,
                  ActiveUnits& out) {
   out.resize(chosen.size(), variables);
-  tbb::parallel_for(std::size_t{0}, chosen.size(), [&](std::size_t r) {
+  parallel_for(std::size_t{0}, chosen.size(), [&](std::size_t r) {
     const Value* row = values.data() + std::size_t{chosen[r]} * variables;
     std::uint32_t count = 0;
     for (std::size_t v = 0; v < variables; ++v) {

@@ -13,19 +13,15 @@
 // Sums are in float, in a fixed order: the bits do not depend on the number of threads.
 #pragma once
 
-#include <tbb/cache_aligned_allocator.h>
-
 #include <cstdint>
 #include <span>
 #include <vector>
 
+#include "drover/core/aligned.hpp"
 #include "drover/machine/machine_statistics.hpp"
 #include "drover/model/binary_machine.hpp"
 
 namespace drover {
-
-template <class T>
-using AlignedVector = std::vector<T, tbb::cache_aligned_allocator<T>>;
 
 /// For every row the units that are on, ascending.
 struct ActiveUnits {

@@ -1,11 +1,10 @@
 #include "drover/machine/update_rule.hpp"
 
-#include <tbb/blocked_range.h>
-#include <tbb/parallel_for.h>
-
 #include <algorithm>
 #include <cassert>
 #include <cmath>
+
+#include "drover/core/parallel.hpp"
 
 namespace drover {
 
@@ -15,7 +14,7 @@ namespace {
 template <class Change>
 void for_each_parameter(std::size_t count, Change change) {
   constexpr std::size_t grain = 32768;
-  tbb::parallel_for(tbb::blocked_range<std::size_t>(0, count, grain), [&](const auto& range) {
+  parallel_for(IndexRange(0, count, grain), [&](const IndexRange& range) {
     for (std::size_t i = range.begin(); i != range.end(); ++i) change(i);
   });
 }

@@ -1,8 +1,6 @@
 #include "drover/methods/chains.hpp"
 
 #include <fmt/format.h>
-#include <tbb/blocked_range.h>
-#include <tbb/parallel_for.h>
 #include <zlib.h>
 
 #include <algorithm>
@@ -10,6 +8,7 @@
 #include <limits>
 
 #include "drover/core/error.hpp"
+#include "drover/core/parallel.hpp"
 #include "drover/core/plural.hpp"
 #include "drover/core/version.hpp"
 #include "drover/diagnose/autocorrelation.hpp"
@@ -208,7 +207,7 @@ void fill_marginals(const Graph& graph, const SegmentStore& store, MarginalsResu
   result.mcse.assign(graph.cardinalities, 0);
   result.rhat.assign(n, not_known);
   result.ess.assign(n, not_known);
-  tbb::parallel_for(tbb::blocked_range<std::size_t>(0, n, 256), [&](const auto& range) {
+  parallel_for(IndexRange(0, n, 256), [&](const IndexRange& range) {
     std::vector<double> scratch;
     for (std::size_t v = range.begin(); v != range.end(); ++v) {
       const std::span<double> p = result.marginals[v];

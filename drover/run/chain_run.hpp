@@ -6,8 +6,6 @@
 // that adapts to the length.
 #pragma once
 
-#include <tbb/parallel_for.h>
-
 #include <algorithm>
 #include <cstdint>
 #include <functional>
@@ -16,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "drover/core/parallel.hpp"
 #include "drover/core/run_control.hpp"
 #include "drover/run/archive.hpp"
 #include "drover/run/segment_diagnostics.hpp"
@@ -175,7 +174,7 @@ class ChainRun {
   }
 
   void advance(std::uint64_t stride) {
-    tbb::parallel_for(std::size_t{0}, states_.size(), [&](std::size_t b) {
+    parallel_for(std::size_t{0}, states_.size(), [&](std::size_t b) {
       for (std::uint64_t s = done_; s < done_ + stride; ++s) {
         if (is_kept(s))
           kernel_.sweep(states_[b], s, ConditionalSums{sums_[b]});
@@ -193,7 +192,7 @@ class ChainRun {
   void score_all(std::vector<double>& scores) {
     const std::uint32_t lanes = kernel_.lanes();
     scores.resize(states_.size() * lanes);
-    tbb::parallel_for(std::size_t{0}, states_.size(), [&](std::size_t b) {
+    parallel_for(std::size_t{0}, states_.size(), [&](std::size_t b) {
       kernel_.log_scores(states_[b], std::span<double>(scores.data() + b * lanes, lanes));
     });
     scores.resize(options_.chains);

@@ -1,10 +1,9 @@
 #include "drover/run/segment_store.hpp"
 
-#include <tbb/blocked_range.h>
-#include <tbb/parallel_for.h>
-
 #include <algorithm>
 #include <cassert>
+
+#include "drover/core/parallel.hpp"
 
 namespace drover {
 
@@ -34,7 +33,7 @@ void SegmentStore::absorb(std::span<std::vector<float>> sums, std::uint32_t lane
   const std::size_t segment = draws_.size();
   const auto before = static_cast<double>(open_draws_);
   const auto after = static_cast<double>(open_draws_ + draws);
-  tbb::parallel_for(tbb::blocked_range<std::size_t>(0, entries_, 1024), [&](const auto& range) {
+  parallel_for(IndexRange(0, entries_, 1024), [&](const IndexRange& range) {
     for (std::size_t entry = range.begin(); entry != range.end(); ++entry) {
       for (std::uint32_t group = 0; group < groups_; ++group) {
         double sum = 0;
@@ -64,7 +63,7 @@ void SegmentStore::close_segment(std::span<std::vector<float>> sums, std::uint32
 
 void SegmentStore::merge_neighbours() {
   const std::size_t half = draws_.size() / 2;
-  tbb::parallel_for(tbb::blocked_range<std::size_t>(0, entries_ * groups_, 4096), [&](const auto& range) {
+  parallel_for(IndexRange(0, entries_ * groups_, 4096), [&](const IndexRange& range) {
     for (std::size_t row = range.begin(); row != range.end(); ++row) {
       float* means = means_.data() + row * capacity_;
       for (std::size_t s = 0; s < half; ++s) {

@@ -1,13 +1,12 @@
 #include "drover/tag/crf_objective.hpp"
 
-#include <tbb/blocked_range.h>
 #include <tbb/enumerable_thread_specific.h>
-#include <tbb/parallel_for.h>
 
 #include <algorithm>
 #include <cassert>
 #include <cmath>
 
+#include "drover/core/parallel.hpp"
 #include "drover/tag/crf_rows.hpp"
 
 namespace drover {
@@ -19,8 +18,8 @@ constexpr std::size_t rows_per_task = 256;
 
 template <class F>
 void over_rows(std::size_t first, std::size_t last, F&& f) {
-  tbb::parallel_for(tbb::blocked_range<std::size_t>(first, last, rows_per_task),
-                    [&](const tbb::blocked_range<std::size_t>& range) { f(range.begin(), range.end()); });
+  parallel_for(IndexRange(first, last, rows_per_task),
+               [&](const IndexRange& range) { f(range.begin(), range.end()); });
 }
 
 }  // namespace
@@ -124,7 +123,7 @@ double CrfObjective<Real>::evaluate(std::span<const double> v, std::span<double>
                            data_.groups,      data_.label.data(), data_.sentence_end.data(),
                            difference_.data()};
   tbb::enumerable_thread_specific<ChainScratch<Real>> scratch;
-  tbb::parallel_for(std::size_t{0}, blocks_.size(), [&](std::size_t b) {
+  parallel_for(std::size_t{0}, blocks_.size(), [&](std::size_t b) {
     block_loss_[b] = chain_gradient(job, blocks_[b].first, blocks_[b].last, scratch.local(),
                                     block_pairs_.data() + b * pair_count);
   });
@@ -134,7 +133,7 @@ double CrfObjective<Real>::evaluate(std::span<const double> v, std::span<double>
   });
   const std::size_t parts = (features_.rows() + rows_per_task - 1) / rows_per_task;
   std::vector<double> cost(parts);
-  tbb::parallel_for(std::size_t{0}, parts, [&](std::size_t part) {
+  parallel_for(std::size_t{0}, parts, [&](std::size_t part) {
     const std::size_t first = part * rows_per_task, last = std::min(features_.rows(), first + rows_per_task);
     std::vector<double> slopes((last - first) * stride_);
     weighted_rows_in_double(bundles_of_row_, rows_.data(), stride_, first, last, slopes.data());
@@ -170,18 +169,16 @@ void BundleScores::set(const CrfWeights& weights) {
 void BundleScores::viterbi(std::span<LabelId> labels) const {
   const ChainJob<float> job{
       &tables_, rows_.data(), data_.bundle.data(), data_.groups, nullptr, data_.sentence_end.data(), nullptr};
-  tbb::parallel_for(tbb::blocked_range<std::size_t>(0, data_.sentence_end.size(), 64),
-                    [&](const tbb::blocked_range<std::size_t>& range) {
-                      std::vector<float> scores;
-                      std::vector<std::uint16_t> back;
-                      for (std::size_t s = range.begin(); s < range.end(); ++s) {
-                        const std::size_t begin = data_.sentence_begin(s), end = data_.sentence_end[s];
-                        scores.resize((end - begin) * tables_.stride);
-                        chain_scores(job, begin, end, scores.data());
-                        chain_viterbi(tables_, scores.data(), end - begin, back,
-                                      labels.subspan(begin, end - begin));
-                      }
-                    });
+  parallel_for(IndexRange(0, data_.sentence_end.size(), 64), [&](const IndexRange& range) {
+    std::vector<float> scores;
+    std::vector<std::uint16_t> back;
+    for (std::size_t s = range.begin(); s < range.end(); ++s) {
+      const std::size_t begin = data_.sentence_begin(s), end = data_.sentence_end[s];
+      scores.resize((end - begin) * tables_.stride);
+      chain_scores(job, begin, end, scores.data());
+      chain_viterbi(tables_, scores.data(), end - begin, back, labels.subspan(begin, end - begin));
+    }
+  });
 }
 
 }  // namespace drover

@@ -1,11 +1,12 @@
 #include "drover/tag/crf_tag.hpp"
 
 #include <tbb/enumerable_thread_specific.h>
-#include <tbb/parallel_for.h>
 
 #include <algorithm>
 #include <atomic>
 #include <mutex>
+
+#include "drover/core/parallel.hpp"
 
 namespace drover {
 
@@ -28,7 +29,7 @@ TagResult tag_text(const Crf& crf, const TaggedText& text, const DecodeOptions& 
   std::atomic<bool> stopped = false;
   std::mutex asking;
   tbb::enumerable_thread_specific<Worker> workers([&] { return Worker(crf, options); });
-  tbb::parallel_for(std::size_t{0}, units, [&](std::size_t unit) {
+  parallel_for(std::size_t{0}, units, [&](std::size_t unit) {
     if (stopped) return;
     Worker& worker = workers.local();
     TagField& field = worker.field;

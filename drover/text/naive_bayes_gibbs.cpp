@@ -1,14 +1,12 @@
 #include "drover/text/naive_bayes_gibbs.hpp"
 
-#include <tbb/blocked_range.h>
-#include <tbb/parallel_for.h>
-
 #include <algorithm>
 #include <cassert>
 #include <cmath>
 #include <limits>
 
 #include "drover/core/log_math.hpp"
+#include "drover/core/parallel.hpp"
 
 namespace drover {
 
@@ -82,7 +80,7 @@ NaiveBayesGibbs::NaiveBayesGibbs(const WordCounts& documents, std::span<const st
   noise_.assign(open_.size() * lanes(), 0.0F);
   if (!options.collapsed) log_ratios_.assign(documents.vocabulary * lanes(), 0.0F);
   log_totals_.assign(lanes(), 0.0);
-  tbb::parallel_for(0U, options.chains, [&](std::uint32_t c) { start(c); });
+  parallel_for(0U, options.chains, [&](std::uint32_t c) { start(c); });
 }
 
 void NaiveBayesGibbs::start(std::uint32_t c) {
@@ -140,20 +138,20 @@ void NaiveBayesGibbs::set_pseudo_counts(std::uint32_t c, double class_pseudo_cou
 
 void NaiveBayesGibbs::sweep() {
   if (options_.swap_classes && !open_.empty() && open_.size() < known_.size())
-    tbb::parallel_for(0U, options_.chains, [&](std::uint32_t c) { try_swap(c); });
+    parallel_for(0U, options_.chains, [&](std::uint32_t c) { try_swap(c); });
   if (options_.sample_pseudo_counts)
-    tbb::parallel_for(0U, options_.chains, [&](std::uint32_t c) { draw_pseudo_counts(c); });
+    parallel_for(0U, options_.chains, [&](std::uint32_t c) { draw_pseudo_counts(c); });
   if (options_.collapsed) {
-    tbb::parallel_for(0U, options_.chains, [&](std::uint32_t c) { sweep_collapsed(c); });
+    parallel_for(0U, options_.chains, [&](std::uint32_t c) { sweep_collapsed(c); });
   } else {
     draw_words();
     score_documents();
-    tbb::parallel_for(0U, options_.chains, [&](std::uint32_t c) {
+    parallel_for(0U, options_.chains, [&](std::uint32_t c) {
       draw_labels(c);
       move_documents(c);
     });
   }
-  tbb::parallel_for(0U, options_.chains, [&](std::uint32_t c) { update_log_joint(chains_[c]); });
+  parallel_for(0U, options_.chains, [&](std::uint32_t c) { update_log_joint(chains_[c]); });
   ++sweeps_;
 }
 
@@ -166,7 +164,7 @@ void NaiveBayesGibbs::draw_words() {
   const std::size_t stride = lanes();
   // Sums by group, added in order afterwards, so that they do not depend on the threads.
   std::vector<double> sums(std::size_t{groups} * options_.chains * classes);
-  tbb::parallel_for(tbb::blocked_range<std::uint32_t>(0, groups, 16), [&](const auto& range) {
+  parallel_for(IndexRange(0, groups, 16), [&](const IndexRange& range) {
     float shapes[width], first[width], logs[width];
     for (std::uint32_t group = range.begin(); group < range.end(); ++group) {
       const std::uint32_t begin = group * width;
@@ -205,7 +203,7 @@ void NaiveBayesGibbs::draw_words() {
 // Documents given theta, for all chains, and the noise their labels will be drawn with.
 void NaiveBayesGibbs::score_documents() {
   const std::size_t stride = lanes();
-  tbb::parallel_for(tbb::blocked_range<std::size_t>(0, open_.size(), 64), [&](const auto& range) {
+  parallel_for(IndexRange(0, open_.size(), 64), [&](const IndexRange& range) {
     std::vector<double> scores(stride);
     for (std::size_t o = range.begin(); o < range.end(); ++o) {
       const std::uint32_t d = open_[o];

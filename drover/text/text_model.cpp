@@ -1,14 +1,12 @@
 #include "drover/text/text_model.hpp"
 
-#include <tbb/blocked_range.h>
-#include <tbb/parallel_for.h>
-
 #include <algorithm>
 #include <cassert>
 #include <cmath>
 #include <numeric>
 
 #include "drover/core/log_math.hpp"
+#include "drover/core/parallel.hpp"
 
 namespace drover {
 
@@ -33,7 +31,7 @@ std::vector<double> predict_classes(const TextModel& model, const WordCounts& do
     log_theta[e] = std::log((model.word_counts[e] + model.word_pseudo_count) / totals[e % classes]);
 
   std::vector<double> probabilities(documents.documents() * classes);
-  tbb::parallel_for(tbb::blocked_range<std::size_t>(0, documents.documents(), 64), [&](const auto& range) {
+  parallel_for(IndexRange(0, documents.documents(), 64), [&](const IndexRange& range) {
     for (std::size_t d = range.begin(); d < range.end(); ++d) {
       const std::span<double> p(probabilities.data() + d * classes, classes);
       std::copy(prior.begin(), prior.end(), p.begin());

@@ -1,13 +1,12 @@
 #include "drover/text/text_posterior.hpp"
 
-#include <tbb/parallel_for.h>
-
 #include <algorithm>
 #include <cassert>
 #include <cmath>
 #include <limits>
 #include <numeric>
 
+#include "drover/core/parallel.hpp"
 #include "drover/numeric/matching.hpp"
 
 namespace drover {
@@ -71,7 +70,7 @@ class Recorder {
 
   /// The state of every chain is a draw.
   void keep() {
-    tbb::parallel_for(0U, sampler_.options().chains, [&](std::uint32_t c) { keep(c); });
+    parallel_for(0U, sampler_.options().chains, [&](std::uint32_t c) { keep(c); });
     ++draws_;
   }
 

@@ -15,13 +15,12 @@
 // to leave the component of the support in which it started.
 #pragma once
 
-#include <oneapi/tbb/parallel_for.h>
-
 #include <algorithm>
 #include <functional>
 #include <mutex>
 #include <vector>
 
+#include "drover/core/parallel.hpp"
 #include "drover/core/run_control.hpp"
 #include "drover/infer/iterated_modes.hpp"
 #include "drover/sample/anneal/temperatures.hpp"
@@ -130,7 +129,7 @@ AnnealResult annealed_gibbs(const Graph& graph, const K& kernel, const AnnealOpt
   AnnealCollector collector(options, observer);
   const std::uint32_t lanes = kernel.lanes();
   const std::uint32_t batches = (options.reads + lanes - 1) / lanes;
-  oneapi::tbb::parallel_for(std::uint32_t{0}, batches, [&](std::uint32_t batch) {
+  parallel_for(std::uint32_t{0}, batches, [&](std::uint32_t batch) {
     // The first batch always leaves a state behind, however soon the run is stopped.
     if (batch > 0 && options.control->should_stop()) return;
     anneal_batch(kernel, modes, options, batch * lanes, collector);

@@ -16,14 +16,13 @@
 // and so is its error. More sweeps cure that, more chains hardly do.
 #pragma once
 
-#include <oneapi/tbb/parallel_for.h>
-
 #include <atomic>
 #include <cmath>
 #include <functional>
 #include <mutex>
 #include <vector>
 
+#include "drover/core/parallel.hpp"
 #include "drover/core/random.hpp"
 #include "drover/core/run_control.hpp"
 #include "drover/sample/anneal/temperatures.hpp"
@@ -158,7 +157,7 @@ ImportanceResult annealed_importance(const Graph& graph, const K& kernel, const 
                               static_cast<double>(graph.size()) * lanes);
 
   std::vector<std::vector<double>> batch_weights(batches);
-  oneapi::tbb::parallel_for(std::uint32_t{0}, batches, [&](std::uint32_t batch) {
+  parallel_for(std::uint32_t{0}, batches, [&](std::uint32_t batch) {
     std::vector<double> log_weights(lanes, 0.0);
     const auto add_step = [&](std::uint64_t step, const std::vector<double>& scores) {
       const double rise = path(step + 1) - path(step);

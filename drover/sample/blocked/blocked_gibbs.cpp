@@ -1,10 +1,9 @@
 #include "drover/sample/blocked/blocked_gibbs.hpp"
 
-#include <oneapi/tbb/parallel_for.h>
-
 #include <algorithm>
 #include <cassert>
 
+#include "drover/core/parallel.hpp"
 #include "drover/core/random.hpp"
 #include "drover/infer/support.hpp"
 
@@ -112,8 +111,8 @@ void BlockedGibbs::run(State& state, std::uint64_t sweep, float* sums) const {
     if (plan.chunks.size() == 1)
       run_chunk(plan, plan.chunks[0], run);
     else
-      tbb::parallel_for(std::size_t{0}, plan.chunks.size(),
-                        [&](std::size_t c) { run_chunk(plan, plan.chunks[c], run); });
+      parallel_for(std::size_t{0}, plan.chunks.size(),
+                   [&](std::size_t c) { run_chunk(plan, plan.chunks[c], run); });
   }
 }
 

@@ -1,10 +1,9 @@
 #include "drover/sample/dual/dual_log_z.hpp"
 
-#include <tbb/parallel_for.h>
-
 #include <algorithm>
 #include <cmath>
 
+#include "drover/core/parallel.hpp"
 #include "drover/core/random.hpp"
 #include "drover/sample/dual/primal_dual_plain.hpp"
 #include "drover/sample/dual/swendsen_wang.hpp"
@@ -50,7 +49,7 @@ DualLogZDraws run_chains(const DualLogZOptions& options, const Make& make) {
       fail_stopped(*options.control, "the bound by duals");
     }
     const std::uint64_t end = std::min(total, done + round);
-    tbb::parallel_for(std::uint32_t{0}, options.chains, [&](std::uint32_t c) {
+    parallel_for(std::uint32_t{0}, options.chains, [&](std::uint32_t c) {
       for (std::uint64_t sweep = done; sweep < end; ++sweep) {
         const double log_v = steps[c](sweep);
         if (sweep >= options.burn_in) values[c].push_back(log_v);

@@ -1,12 +1,11 @@
 #include "drover/sample/dual/dynamic_model.hpp"
 
-#include <tbb/parallel_for.h>
-
 #include <algorithm>
 #include <cassert>
 #include <cmath>
 
 #include "drover/compile/dual.hpp"
+#include "drover/core/parallel.hpp"
 #include "drover/sample/lane_random.hpp"
 #include "drover/sample/lane_random_targets.hpp"
 
@@ -96,8 +95,8 @@ void in_parallel(std::size_t count, const Body& body) {
     body(std::size_t{0}, count);
     return;
   }
-  tbb::parallel_for(std::size_t{0}, tasks,
-                    [&](std::size_t t) { body(t * grain, std::min(count, (t + 1) * grain)); });
+  parallel_for(std::size_t{0}, tasks,
+               [&](std::size_t t) { body(t * grain, std::min(count, (t + 1) * grain)); });
 }
 
 std::uint32_t as_threshold(double probability) {

@@ -1,11 +1,11 @@
 // What a DynamicModel does beyond pairs of binary variables, and its conversions from and to a Model.
 #include <fmt/format.h>
-#include <tbb/parallel_for.h>
 
 #include <algorithm>
 #include <cassert>
 #include <cmath>
 
+#include "drover/core/parallel.hpp"
 #include "drover/sample/dual/dynamic_model.hpp"
 #include "drover/sample/lane_random.hpp"
 
@@ -25,7 +25,7 @@ void in_parallel(std::size_t count, const Body& body) {
   if (tasks == 1)
     task(0);
   else
-    tbb::parallel_for(std::size_t{0}, tasks, task);
+    parallel_for(std::size_t{0}, tasks, task);
 }
 
 }  // namespace

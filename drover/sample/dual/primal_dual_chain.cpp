@@ -1,8 +1,5 @@
 #include "drover/sample/dual/primal_dual_chain.hpp"
 
-#include <tbb/blocked_range.h>
-#include <tbb/parallel_reduce.h>
-
 #include <algorithm>
 #include <functional>
 #include <numeric>
@@ -76,17 +73,14 @@ void PrimalDualChain::log_scores(const State& state, std::span<double> scores) c
   double total = spins_.log_constant;
   for (std::size_t i = 0; i < size(); ++i)
     if (x[i] == 1) total += spins_.field[i];
-  // The deterministic form always splits alike, so that the rounding does not depend on threads.
-  scores[0] = total + tbb::parallel_deterministic_reduce(
-                          tbb::blocked_range<std::size_t>(0, spins_.edges.size(), 16384), 0.0,
-                          [&](const auto& range, double sum) {
-                            for (std::size_t e = range.begin(); e < range.end(); ++e) {
-                              const auto& edge = spins_.edges[e];
-                              sum += x[edge.first] == x[edge.second] ? edge.coupling : -edge.coupling;
-                            }
-                            return sum;
-                          },
-                          std::plus<>());
+  scores[0] = total + parallel_sum(IndexRange(0, spins_.edges.size(), 16384), [&](const IndexRange& range) {
+                double sum = 0;
+                for (std::size_t e = range.begin(); e < range.end(); ++e) {
+                  const auto& edge = spins_.edges[e];
+                  sum += x[edge.first] == x[edge.second] ? edge.coupling : -edge.coupling;
+                }
+                return sum;
+              });
 }
 
 }  // namespace drover

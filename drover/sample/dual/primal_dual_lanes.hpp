@@ -19,13 +19,12 @@
 // in its stride. At temperatures other than 1 it runs plain scalar code.
 #pragma once
 
-#include <tbb/cache_aligned_allocator.h>
-
 #include <cstdint>
 #include <span>
 #include <vector>
 
 #include "drover/compile/dual.hpp"
+#include "drover/core/aligned.hpp"
 #include "drover/sample/kernel.hpp"
 
 namespace drover {
@@ -71,8 +70,6 @@ class PrimalDualLanes {
   struct Thresholds {
     std::uint8_t bytes[4][16];
   };
-  template <class T>
-  using Aligned = std::vector<T, tbb::cache_aligned_allocator<T>>;
 
   /// The kernel as flat arrays, for the vector code.
   struct View {
@@ -105,7 +102,7 @@ class PrimalDualLanes {
   std::vector<float> weights_;
   std::vector<float> odds_;
   std::vector<std::uint32_t> table_;
-  Aligned<Thresholds> thresholds_;
+  AlignedVector<Thresholds> thresholds_;
 };
 
 }  // namespace drover

@@ -1,8 +1,5 @@
 #include "drover/sample/dual/swendsen_wang.hpp"
 
-#include <tbb/blocked_range.h>
-#include <tbb/parallel_for.h>
-
 #include <algorithm>
 #include <atomic>
 #include <bit>
@@ -11,6 +8,7 @@
 #include <limits>
 
 #include "drover/compile/table_graph.hpp"
+#include "drover/core/parallel.hpp"
 #include "drover/sample/dual/clusters.hpp"
 #include "drover/sample/gibbs/gibbs_table_schedule.hpp"
 #include "drover/sample/lane_random.hpp"
@@ -29,8 +27,8 @@ void in_parallel(std::size_t count, const Body& body) {
     return;
   }
   const std::size_t tasks = (count + grain - 1) / grain;
-  tbb::parallel_for(std::size_t{0}, tasks,
-                    [&](std::size_t t) { body(t * grain, std::min(count, (t + 1) * grain)); });
+  parallel_for(std::size_t{0}, tasks,
+               [&](std::size_t t) { body(t * grain, std::min(count, (t + 1) * grain)); });
 }
 
 double to_unit(std::uint32_t word) {

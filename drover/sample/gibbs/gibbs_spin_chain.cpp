@@ -1,12 +1,10 @@
 #include "drover/sample/gibbs/gibbs_spin_chain.hpp"
 
-#include <tbb/parallel_for.h>
-#include <tbb/parallel_reduce.h>
-
 #include <algorithm>
 #include <cassert>
 #include <cmath>
 
+#include "drover/core/parallel.hpp"
 #include "drover/sample/lane_random.hpp"
 #include "drover/sample/lane_random_targets.hpp"
 
@@ -189,7 +187,7 @@ GibbsSpinChain::GibbsSpinChain(const SpinGraph& graph, Colouring colouring)
   bias_odds_.assign(variable_of_.size(), 1.0f);
   runs_.assign(runs, no_run);
 
-  tbb::parallel_for(tbb::blocked_range<std::size_t>(0, units_.size(), grain), [&](const auto& range) {
+  parallel_for(IndexRange(0, units_.size(), grain), [&](const IndexRange& range) {
     for (std::size_t u = range.begin(); u < range.end(); ++u) {
       const Unit& unit = units_[u];
       for (std::uint32_t lane = 0; lane < unit.members; ++lane) {
@@ -246,8 +244,8 @@ void GibbsSpinChain::draw_colour(State& state, std::size_t colour, std::uint64_t
   if (end - begin < 2 * grain)
     draw(begin, end);
   else
-    tbb::parallel_for(tbb::blocked_range<std::size_t>(begin, end, grain),
-                      [&](const auto& range) { draw(range.begin(), range.end()); });
+    parallel_for(IndexRange(begin, end, grain),
+                 [&](const IndexRange& range) { draw(range.begin(), range.end()); });
 }
 
 void GibbsSpinChain::run(State& state, std::uint64_t sweep, float* sums) const {
@@ -278,14 +276,10 @@ void GibbsSpinChain::write(State& state, std::uint32_t, std::span<const Value> v
 
 void GibbsSpinChain::log_scores(const State& state, std::span<double> scores) const {
   const View flat = view();
-  // The deterministic form always splits alike, so that the rounding does not depend on threads.
-  scores[0] = log_constant_ + tbb::parallel_deterministic_reduce(
-                                  tbb::blocked_range<std::size_t>(0, units_.size(), 2 * grain), 0.0,
-                                  [&](const auto& range, double sum) {
-                                    return sum + HWY_DYNAMIC_DISPATCH(score_units)(
-                                                     flat, state.words.data(), range.begin(), range.end());
-                                  },
-                                  std::plus<>());
+  scores[0] =
+      log_constant_ + parallel_sum(IndexRange(0, units_.size(), 2 * grain), [&](const IndexRange& range) {
+        return HWY_DYNAMIC_DISPATCH(score_units)(flat, state.words.data(), range.begin(), range.end());
+      });
 }
 
 void GibbsSpinChain::set_inverse_temperatures(State& state,

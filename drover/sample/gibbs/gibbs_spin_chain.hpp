@@ -12,14 +12,13 @@
 // graphs need as many colours as variables and gain nothing here.
 #pragma once
 
-#include <tbb/cache_aligned_allocator.h>
-
 #include <cstdint>
 #include <span>
 #include <vector>
 
 #include "drover/compile/colouring.hpp"
 #include "drover/compile/spin_graph.hpp"
+#include "drover/core/aligned.hpp"
 #include "drover/sample/kernel.hpp"
 
 namespace drover {
@@ -69,8 +68,6 @@ class GibbsSpinChain {
     std::uint32_t stride;   ///< its variables, rounded up to a multiple of 16
     std::uint32_t members;  ///< its variables
   };
-  template <class T>
-  using Aligned = std::vector<T, tbb::cache_aligned_allocator<T>>;
 
   /// The kernel as flat arrays, for the vector code.
   struct View {
@@ -93,11 +90,11 @@ class GibbsSpinChain {
   double log_constant_ = 0;
   std::vector<std::size_t> colour_begin_;  ///< units of colour c: colour_begin_[c] .. colour_begin_[c+1]
   std::vector<Unit> units_;
-  Aligned<std::int32_t> neighbours_;
-  Aligned<float> weights_;
-  Aligned<float> odds_;
-  Aligned<float> bias_;
-  Aligned<float> bias_odds_;
+  AlignedVector<std::int32_t> neighbours_;
+  AlignedVector<float> weights_;
+  AlignedVector<float> odds_;
+  AlignedVector<float> bias_;
+  AlignedVector<float> bias_odds_;
   std::vector<std::uint32_t> runs_;
   std::vector<std::uint32_t> variable_of_;
   std::vector<std::uint32_t> position_of_;

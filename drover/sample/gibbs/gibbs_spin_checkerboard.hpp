@@ -6,8 +6,6 @@
 // bit behind the last repeat the other end when the lattice is periodic, and are zero otherwise.
 #pragma once
 
-#include <tbb/parallel_for.h>
-
 #include <algorithm>
 #include <cassert>
 #include <cstddef>
@@ -15,6 +13,7 @@
 #include <span>
 #include <vector>
 
+#include "drover/core/parallel.hpp"
 #include "drover/core/types.hpp"
 #include "drover/sample/kernel.hpp"
 #include "drover/sample/lane_random.hpp"
@@ -100,7 +99,7 @@ struct Checkerboard {
       if (size() < parallel_from)
         for (std::size_t b = 0; b < bands; ++b) one(b);
       else
-        tbb::parallel_for(std::size_t{0}, bands, one);
+        parallel_for(std::size_t{0}, bands, one);
     };
     for_each_band([&](std::size_t begin, std::size_t end) {
       for (std::size_t y = begin; y < end; ++y) {

@@ -17,13 +17,12 @@
 // chain in random order.
 #pragma once
 
-#include <tbb/cache_aligned_allocator.h>
-
 #include <cstdint>
 #include <span>
 #include <vector>
 
 #include "drover/compile/spin_graph.hpp"
+#include "drover/core/aligned.hpp"
 #include "drover/sample/kernel.hpp"
 #include "drover/sample/scan.hpp"
 
@@ -93,7 +92,7 @@ class GibbsSpinLanes {
   std::vector<float> weights_;
   std::vector<float> odds_;
   std::vector<std::uint32_t> table_;
-  std::vector<std::uint32_t, tbb::cache_aligned_allocator<std::uint32_t>> thresholds_;
+  AlignedVector<std::uint32_t> thresholds_;
 };
 
 }  // namespace drover

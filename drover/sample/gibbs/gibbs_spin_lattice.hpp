@@ -9,13 +9,12 @@
 // Several chains: GibbsSpinLanes. Threads share bands of rows; the bits do not depend on them.
 #pragma once
 
-#include <tbb/cache_aligned_allocator.h>
-
 #include <cstdint>
 #include <span>
 #include <vector>
 
 #include "drover/compile/lattice.hpp"
+#include "drover/core/aligned.hpp"
 #include "drover/sample/gibbs/gibbs_spin_checkerboard.hpp"
 
 namespace drover {
@@ -30,7 +29,7 @@ class GibbsSpinLattice : public CheckerboardKernel<GibbsSpinLattice> {
   /// Biases and weights by colour, row and bit, as the words of a Checkerboard: row (c, y) begins at
   /// terms_row(c, y); the number before it belongs to the last site of the row.
   struct Terms {
-    std::vector<float, tbb::cache_aligned_allocator<float>> bias, right, down;
+    AlignedFloats bias, right, down;
   };
 
  private:

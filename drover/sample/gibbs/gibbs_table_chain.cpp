@@ -1,14 +1,12 @@
 #include "drover/sample/gibbs/gibbs_table_chain.hpp"
 
-#include <tbb/blocked_range.h>
-#include <tbb/parallel_for.h>
-
 #include <algorithm>
 #include <cassert>
 #include <cmath>
 #include <tuple>
 
 #include "drover/compile/colouring.hpp"
+#include "drover/core/parallel.hpp"
 #include "drover/core/random.hpp"
 
 #undef HWY_TARGET_INCLUDE
@@ -417,9 +415,8 @@ void GibbsTableChain::sweep(State& state, std::uint64_t sweep_number, Conditiona
     if (end - begin < 2 * grain)
       update(begin, end);
     else
-      tbb::parallel_for(
-          tbb::blocked_range<std::uint32_t>(begin, end, grain),
-          [&](const tbb::blocked_range<std::uint32_t>& range) { update(range.begin(), range.end()); });
+      parallel_for(IndexRange(begin, end, grain),
+                   [&](const IndexRange& range) { update(range.begin(), range.end()); });
   }
 }
 

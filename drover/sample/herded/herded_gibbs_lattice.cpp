@@ -1,7 +1,5 @@
 #include "drover/sample/herded/herded_gibbs_lattice.hpp"
 
-#include <tbb/parallel_for.h>
-
 #include <algorithm>
 #include <bit>
 #include <cassert>
@@ -10,6 +8,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "drover/core/parallel.hpp"
 #include "drover/sample/gibbs/gibbs_table_schedule.hpp"
 #include "drover/sample/herded/herded_gibbs_weights.hpp"
 #include "drover/sample/lane_random_targets.hpp"
@@ -322,7 +321,7 @@ HerdedGibbsLattice::HerdedGibbsLattice(const Graph& graph, HerdedLattice lattice
 
 std::vector<HerdedGibbsLattice::Numbers> HerdedGibbsLattice::odds_at(float inverse_temperature) const {
   std::vector<Numbers> odds(biases_.size());
-  tbb::parallel_for(tbb::blocked_range<std::size_t>(0, odds.size(), 64), [&](const auto& range) {
+  parallel_for(IndexRange(0, odds.size(), 64), [&](const IndexRange& range) {
     for (std::size_t b = range.begin(); b != range.end(); ++b)
       for (std::size_t j = 0; j < 64; ++j) {
         const double field = inverse_temperature * (biases_[b].of[j] + 2 * weight_);
@@ -363,7 +362,7 @@ HerdedGibbsLattice::State HerdedGibbsLattice::start(std::uint64_t seed, std::uin
   write(state, 0, values);
   state.phases.resize(block_count());
   const Random random(seed, Stream::weights);
-  tbb::parallel_for(tbb::blocked_range<std::size_t>(0, size(), 1024), [&](const auto& range) {
+  parallel_for(IndexRange(0, size(), 1024), [&](const IndexRange& range) {
     for (std::size_t v = range.begin(); v != range.end(); ++v) {
       const std::size_t x = site_[v] % board_.width, y = site_[v] / board_.width;
       Phases& phases = state.phases[block((x + y) % 2, y) + x / 128];
@@ -420,7 +419,7 @@ void HerdedGibbsLattice::sweep(State& state, std::uint64_t sweep, ConditionalSum
   if (board_.size() < parallel_from)
     for (std::size_t y = 0; y < board_.height; ++y) add_row(y);
   else
-    tbb::parallel_for(tbb::blocked_range<std::size_t>(0, board_.height, band), [&](const auto& rows) {
+    parallel_for(IndexRange(0, board_.height, band), [&](const IndexRange& rows) {
       for (std::size_t y = rows.begin(); y != rows.end(); ++y) add_row(y);
     });
 }

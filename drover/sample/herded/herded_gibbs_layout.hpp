@@ -15,14 +15,12 @@
 //   jacobi       all from the state before the sweep; a different algorithm, without the guarantees
 #pragma once
 
-#include <tbb/blocked_range.h>
-#include <tbb/parallel_for.h>
-
 #include <cstdint>
 #include <span>
 #include <vector>
 
 #include "drover/compile/graph.hpp"
+#include "drover/core/parallel.hpp"
 #include "drover/sample/kernel.hpp"
 
 namespace drover {
@@ -83,8 +81,8 @@ class HerdedLayout {
     constexpr std::size_t grain = 2048;
     const auto threaded = [&](std::size_t begin, std::size_t end, const Value* from, Value* to) {
       if (end - begin <= grain) return step(begin, end, from, to);
-      tbb::parallel_for(tbb::blocked_range<std::size_t>(begin, end, grain),
-                        [&](const auto& range) { step(range.begin(), range.end(), from, to); });
+      parallel_for(IndexRange(begin, end, grain),
+                   [&](const IndexRange& range) { step(range.begin(), range.end(), from, to); });
     };
     switch (options_.schedule) {
       case HerdedSchedule::sequential:

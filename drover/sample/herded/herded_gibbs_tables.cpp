@@ -9,6 +9,7 @@
 #include <numeric>
 
 #include "drover/core/error.hpp"
+#include "drover/core/parallel.hpp"
 #include "drover/sample/herded/herded_gibbs_weights.hpp"
 
 namespace drover {
@@ -116,7 +117,7 @@ void HerdedGibbsTables::share() {
 // Works out the probabilities at the state's temperature, and the first weights when `fresh`.
 void HerdedGibbsTables::fill(State& state, bool fresh) const {
   const Random random(state.seed, Stream::weights);
-  tbb::parallel_for(tbb::blocked_range<std::size_t>(0, size(), 256), [&](const auto& range) {
+  parallel_for(IndexRange(0, size(), 256), [&](const IndexRange& range) {
     std::vector<Value> y(layout_.max_degree() + 1);
     std::vector<double> scratch(layout_.max_states());
     for (std::size_t p = range.begin(); p != range.end(); ++p) {

@@ -1,11 +1,10 @@
 #include "drover/sample/pmp/perturb_and_max_product.hpp"
 
-#include <tbb/parallel_for.h>
-
 #include <algorithm>
 #include <cassert>
 #include <cmath>
 
+#include "drover/core/parallel.hpp"
 #include "drover/core/random.hpp"
 #include "drover/infer/belief_propagation.hpp"
 #include "drover/infer/lane_max_product.hpp"
@@ -111,7 +110,7 @@ void PerturbAndMaxProduct::draw_pairs(std::uint64_t seed, std::uint64_t first, s
   const Random random(seed, Stream::perturb);
   std::vector<float> extra(count * n);
   std::vector<std::uint8_t> bits(count * n);
-  tbb::parallel_for(std::size_t{0}, count, [&](std::size_t s) {
+  parallel_for(std::size_t{0}, count, [&](std::size_t s) {
     for (VariableId i = 0; i < n; ++i)
       extra[s * n + i] = static_cast<float>(noise(random, first + s, i, 1) - noise(random, first + s, i, 0));
   });
@@ -129,7 +128,7 @@ void PerturbAndMaxProduct::draw_general(std::uint64_t seed, std::uint64_t first,
   options.iterations = options_.iterations;
   options.damping = options_.damping;
   const std::size_t n = graph_->size();
-  tbb::parallel_for(std::size_t{0}, count, [&](std::size_t s) {
+  parallel_for(std::size_t{0}, count, [&](std::size_t s) {
     std::vector<double> unary(graph_->unary.begin(), graph_->unary.end());
     for (VariableId v = 0; v < n; ++v)
       for (std::uint32_t k = 0; k < graph_->cardinalities[v]; ++k)
@@ -150,7 +149,7 @@ void PerturbAndMaxProduct::draw(std::uint64_t seed, std::uint64_t first, std::si
   else
     draw_general(seed, first, count, states);
   const Random random(seed, Stream::perturb);
-  tbb::parallel_for(std::size_t{0}, count, [&](std::size_t s) {
+  parallel_for(std::size_t{0}, count, [&](std::size_t s) {
     const std::span<const Value> x = states.subspan(s * n, n);
     double maximum = log_score(*graph_, x);
     for (VariableId v = 0; v < n; ++v) maximum += noise(random, first + s, v, x[v]);

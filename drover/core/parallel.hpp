@@ -1,0 +1,80 @@
+// Loops over threads. oneTBB runs them, and the number of threads is its own; this header leaves its
+// headers, a second of compiling each time, to parallel.cpp and to the few units that need more of it (task
+// groups, values per thread).
+//
+// A loop is handed over as a pointer to a plain function and one to what it captured: one indirect call per
+// block of indices, none per index. A body must not depend on how the indices are cut into blocks; a sum is
+// therefore cut in the same way whatever the number of threads, so that it has the same bits. What a body
+// throws ends the loop and is thrown again by the call.
+#pragma once
+
+#include <cstddef>
+#include <type_traits>
+
+namespace drover {
+
+/// Indices begin .. end - 1. Cut in two while it has more than `grain`.
+class IndexRange {
+ public:
+  IndexRange(std::size_t begin, std::size_t end, std::size_t grain = 1)
+      : begin_(begin), end_(end), grain_(grain) {}
+
+  std::size_t begin() const { return begin_; }
+  std::size_t end() const { return end_; }
+  std::size_t size() const { return end_ - begin_; }
+  std::size_t grain() const { return grain_; }
+
+ private:
+  std::size_t begin_, end_, grain_;
+};
+
+namespace parallel_detail {
+
+/// A body without its type.
+template <class Result>
+struct Body {
+  const void* captured;
+  Result (*call)(const void* captured, const IndexRange& range);
+};
+
+template <class Result, class F>
+Body<Result> body_of(const F& f) {
+  return {&f, [](const void* captured, const IndexRange& range) -> Result {
+            return (*static_cast<const F*>(captured))(range);
+          }};
+}
+
+void run(const IndexRange& range, Body<void> body);
+double sum(const IndexRange& range, Body<double> body);
+double largest(const IndexRange& range, double least, Body<double> body);
+
+}  // namespace parallel_detail
+
+/// body(block) for blocks that cover the range, each of grain / 2 indices or more.
+template <class F>
+void parallel_for(const IndexRange& range, const F& body) {
+  parallel_detail::run(range, parallel_detail::body_of<void>(body));
+}
+
+/// body(i) for begin <= i < end.
+template <class Index, class F>
+void parallel_for(Index begin, std::type_identity_t<Index> end, const F& body) {
+  if (!(begin < end)) return;
+  parallel_for(IndexRange(begin, end), [&](const IndexRange& block) {
+    for (std::size_t i = block.begin(); i < block.end(); ++i) body(static_cast<Index>(i));
+  });
+}
+
+/// The sum of body(block), always cut and added in the same order.
+template <class F>
+double parallel_sum(const IndexRange& range, const F& body) {
+  return parallel_detail::sum(range, parallel_detail::body_of<double>(body));
+}
+
+/// The largest of `least` and body(block).
+template <class F>
+double parallel_max(const IndexRange& range, double least, const F& body) {
+  return parallel_detail::largest(range, least, parallel_detail::body_of<double>(body));
+}
+
+}  // namespace drover
