@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "drover/core/log_math.hpp"
+#include "drover/core/parallel.hpp"
 #include "drover/core/random.hpp"
 
 namespace drover {

@@ -1,9 +1,9 @@
 #include "drover/sample/dual/primal_dual_chain.hpp"
 
 #include <algorithm>
-#include <functional>
 #include <numeric>
 
+#include "drover/core/parallel.hpp"
 #include "drover/sample/dual/primal_dual_plain.hpp"
 
 namespace drover {
