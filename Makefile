@@ -19,11 +19,13 @@ setup-test: setup
 setup-bench: setup-test
 	@tools/setup bench
 
-build: setup ## build build/bin/drover and the library
+build: setup ## build build/bin/drover, the library and the experiments
+	@cmake --preset release > /dev/null
+	@cmake --build build -j$(JOBS) --target drover_command drover_reproduce
+
+run: setup ## build the command, then the main job on an embedded example: marginals as a table and an HTML report
 	@cmake --preset release > /dev/null
 	@cmake --build build -j$(JOBS) --target drover_command
-
-run: build ## the main job on an embedded example: marginals as a table and an HTML report
 	@$(DROVER) marginals $(EXAMPLE) --observe lawn=wet --report build/report.html
 	@echo "The report is at $(CURDIR)/build/report.html"
 

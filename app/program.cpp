@@ -1,4 +1,6 @@
-// The command: parses, dispatches, and turns errors into one line and an exit code. No algorithms here.
+// Parses, dispatches, and turns errors into one line and an exit code. No algorithms here.
+#include "app/program.hpp"
+
 #include <fmt/format.h>
 
 #include <cstdio>
@@ -26,7 +28,12 @@ int fail(const std::string& message, int exit_code) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
+namespace drover::app {
+
+std::vector<std::string> program_arguments;
+
+int run_program(int argc, char** argv) {
+  program_arguments.assign(argv, argv + argc);
   try {
     return dispatch(argc, argv);
   } catch (const drover::OptionError& error) {
@@ -40,3 +47,5 @@ int main(int argc, char** argv) {
     return fail(error.what(), static_cast<int>(drover::ErrorKind::internal));
   }
 }
+
+}  // namespace drover::app

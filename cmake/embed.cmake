@@ -6,10 +6,7 @@ enable_language(ASM)
 function(drover_embed target)
   while(ARGN)
     list(POP_FRONT ARGN symbol file)
-    if(NOT EXISTS ${file})
-      message(FATAL_ERROR "${file} is missing. Run `make setup` (or tools/setup_npm.sh) once, then configure again.")
-    endif()
-    set(source ${CMAKE_BINARY_DIR}/embedded/${symbol}.S)
+    set(source ${PROJECT_BINARY_DIR}/embedded/${symbol}.S)
     file(CONFIGURE OUTPUT ${source} @ONLY CONTENT [[
 .section .rodata
 .global drover_asset_@symbol@_begin

@@ -1,10 +1,42 @@
-# `make install PREFIX=...` and find_package(drover).
+# `make install PREFIX=...`, find_package(drover COMPONENTS ...) and pkg-config.
 include(CMakePackageConfigHelpers)
-install(TARGETS drover EXPORT drover-targets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+set(PACKAGE_FOLDER ${CMAKE_INSTALL_LIBDIR}/cmake/drover)
+# One file of targets per component, so that a consumer of one needs the libraries of that one only.
+foreach(component ${DROVER_BUILT})
+  install(TARGETS drover_${component} EXPORT drover-${component} ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+  install(EXPORT drover-${component} NAMESPACE drover:: DESTINATION ${PACKAGE_FOLDER})
+endforeach()
+install(DIRECTORY drover DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.hpp")
+configure_package_config_file(cmake/drover-config.cmake.in ${PROJECT_BINARY_DIR}/drover-config.cmake
+                              INSTALL_DESTINATION ${PACKAGE_FOLDER})
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/drover-config-version.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/drover-config.cmake ${PROJECT_BINARY_DIR}/drover-config-version.cmake
+        DESTINATION ${PACKAGE_FOLDER})
+
+# pkg-config: drover is all components, drover-core the first. The libraries are static, so what they need is said openly.
+file(RELATIVE_PATH PKGCONFIG_PREFIX /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
+set(PKGCONFIG_LIBRARIES "")
+set(PKGCONFIG_REQUIRES "")
+foreach(component report tag text image)  # a library stands before those it needs
+  if(component IN_LIST DROVER_BUILT)
+    string(APPEND PKGCONFIG_LIBRARIES " -ldrover_${component}")
+  endif()
+endforeach()
+if(image IN_LIST DROVER_BUILT)
+  string(APPEND PKGCONFIG_REQUIRES " libpng")
+endif()
+if(text IN_LIST DROVER_BUILT)
+  string(APPEND PKGCONFIG_REQUIRES " icu-uc libzip")
+endif()
+foreach(name drover drover-core)
+  configure_file(cmake/${name}.pc.in ${PROJECT_BINARY_DIR}/${name}.pc @ONLY)
+  install(FILES ${PROJECT_BINARY_DIR}/${name}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+endforeach()
+
 if(TARGET drover_command)
-  install(TARGETS drover_command RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+  install(TARGETS drover_command drover_reproduce RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
   # The manual page and the completions are printed by the command itself, from its option table.
-  set(GENERATED ${CMAKE_BINARY_DIR}/generated)
+  set(GENERATED ${PROJECT_BINARY_DIR}/generated)
   add_custom_command(
     OUTPUT ${GENERATED}/drover.1 ${GENERATED}/drover.bash ${GENERATED}/_drover ${GENERATED}/drover.fish
     COMMAND ${CMAKE_COMMAND} -E make_directory ${GENERATED}
@@ -19,10 +51,3 @@ if(TARGET drover_command)
   install(FILES ${GENERATED}/_drover DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
   install(FILES ${GENERATED}/drover.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
 endif()
-install(DIRECTORY drover DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.hpp")
-install(EXPORT drover-targets NAMESPACE drover:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/drover)
-configure_package_config_file(cmake/drover-config.cmake.in ${CMAKE_BINARY_DIR}/drover-config.cmake
-                              INSTALL_DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/drover)
-write_basic_package_version_file(${CMAKE_BINARY_DIR}/drover-config-version.cmake COMPATIBILITY SameMinorVersion)
-install(FILES ${CMAKE_BINARY_DIR}/drover-config.cmake ${CMAKE_BINARY_DIR}/drover-config-version.cmake
-        DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/drover)

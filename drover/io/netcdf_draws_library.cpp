@@ -23,7 +23,7 @@ NetcdfLibrary load() {
     if (library == nullptr) library = ::dlopen(name, RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr)
     throw Error(ErrorKind::internal, ".nc files need the NetCDF library (libnetcdf), which is not installed");
-  NetcdfLibrary functions;
+  NetcdfLibrary functions{};
 #define DROVER_NETCDF_FIND(name) find(library, #name, functions.name);
   DROVER_NETCDF_FUNCTIONS(DROVER_NETCDF_FIND)
 #undef DROVER_NETCDF_FIND

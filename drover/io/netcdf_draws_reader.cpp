@@ -19,12 +19,12 @@ namespace {
 struct Column {
   std::string name;
   int id = 0;
-  nc_type type = NC_DOUBLE;
+  NetcdfLibrary::Type type = NetcdfLibrary::real;
   std::vector<int> dimensions;
   std::vector<std::size_t> extents;
   std::size_t width = 1;  ///< numbers per chain and draw
 
-  bool whole() const { return type == NC_UBYTE || type == NC_USHORT; }
+  bool whole() const { return type == NetcdfLibrary::byte || type == NetcdfLibrary::word; }
 };
 
 class NetcdfFile {
@@ -32,7 +32,7 @@ class NetcdfFile {
   explicit NetcdfFile(const std::string& path) : netcdf_(netcdf_library()), path_(path) {
     if (!std::filesystem::is_regular_file(path))
       throw Error(ErrorKind::cannot_read, fmt::format("cannot read {}: no such file", path));
-    check(netcdf_.nc_open(path.c_str(), NC_NOWRITE, &file_));
+    check(netcdf_.nc_open(path.c_str(), NetcdfLibrary::read_only, &file_));
   }
   ~NetcdfFile() { netcdf_.nc_close(file_); }
   NetcdfFile(const NetcdfFile&) = delete;
@@ -40,7 +40,7 @@ class NetcdfFile {
 
   DrawFile read() {
     int group = file_;
-    if (netcdf_.nc_inq_ncid(file_, "posterior", &group) != NC_NOERR) group = file_;
+    if (netcdf_.nc_inq_ncid(file_, "posterior", &group) != NetcdfLibrary::no_error) group = file_;
     const std::vector<Column> columns = find_columns(group);
     if (columns.empty()) fail_at({path_}, "expected a variable with dimensions chain and draw, found none");
     DrawFile file;
@@ -71,7 +71,7 @@ class NetcdfFile {
 
  private:
   void check(int code) const {
-    if (code == NC_NOERR) return;
+    if (code == NetcdfLibrary::no_error) return;
     throw Error(code == EACCES || code == ENOENT ? ErrorKind::cannot_read : ErrorKind::bad_data,
                 fmt::format("{}: {}", path_, netcdf_.nc_strerror(code)));
   }
@@ -84,7 +84,8 @@ class NetcdfFile {
     std::vector<Column> columns;
     for (int id : ids) {
       Column column = describe(group, id);
-      const bool numeric = column.type != NC_STRING && column.type != NC_CHAR && column.type <= NC_UINT64;
+      const bool numeric = column.type != NetcdfLibrary::text && column.type != NetcdfLibrary::character &&
+                           column.type <= NetcdfLibrary::unsigned_whole;
       if (numeric && column.dimensions.size() >= 2 &&
           dimension_name(group, column.dimensions[0]) == "chain" &&
           dimension_name(group, column.dimensions[1]) == "draw")
@@ -95,8 +96,8 @@ class NetcdfFile {
 
   Column describe(int group, int id) {
     Column column;
-    char name[NC_MAX_NAME + 1] = "";
-    int dimension_count = 0, dimensions[NC_MAX_VAR_DIMS];
+    char name[NetcdfLibrary::longest_name + 1] = "";
+    int dimension_count = 0, dimensions[NetcdfLibrary::most_dimensions];
     check(netcdf_.nc_inq_var(group, id, name, &column.type, &dimension_count, dimensions, nullptr));
     column.name = name;
     column.id = id;
@@ -111,7 +112,7 @@ class NetcdfFile {
   }
 
   std::string dimension_name(int group, int dimension) {
-    char name[NC_MAX_NAME + 1] = "";
+    char name[NetcdfLibrary::longest_name + 1] = "";
     check(netcdf_.nc_inq_dim(group, dimension, name, nullptr));
     return name;
   }
@@ -120,8 +121,9 @@ class NetcdfFile {
   std::vector<std::string> labels(int group, int dimension, std::size_t extent) {
     std::vector<std::string> result;
     int id = 0;
-    if (netcdf_.nc_inq_varid(group, dimension_name(group, dimension).c_str(), &id) != NC_NOERR) return result;
-    if (describe(group, id).type != NC_STRING || describe(group, id).extents != std::vector{extent})
+    if (netcdf_.nc_inq_varid(group, dimension_name(group, dimension).c_str(), &id) != NetcdfLibrary::no_error)
+      return result;
+    if (describe(group, id).type != NetcdfLibrary::text || describe(group, id).extents != std::vector{extent})
       return result;
     std::vector<char*> texts(extent, nullptr);
     const std::size_t start = 0;
@@ -190,8 +192,8 @@ class NetcdfFile {
 
   void read_scores(DrawFile& file) {
     int group = 0, id = 0;
-    if (netcdf_.nc_inq_ncid(file_, "sample_stats", &group) != NC_NOERR ||
-        netcdf_.nc_inq_varid(group, "lp", &id) != NC_NOERR)
+    if (netcdf_.nc_inq_ncid(file_, "sample_stats", &group) != NetcdfLibrary::no_error ||
+        netcdf_.nc_inq_varid(group, "lp", &id) != NetcdfLibrary::no_error)
       return;
     const Column column = describe(group, id);
     if (column.extents != std::vector{file.chains, file.draws}) return;
@@ -206,11 +208,14 @@ class NetcdfFile {
   }
 
   void read_metadata(int group, DrawFile& file) {
-    nc_type type = 0;
+    NetcdfLibrary::Type type = 0;
     std::size_t size = 0;
-    if (netcdf_.nc_inq_att(group, NC_GLOBAL, "metadata", &type, &size) != NC_NOERR || type != NC_CHAR) return;
+    if (netcdf_.nc_inq_att(group, NetcdfLibrary::of_group, "metadata", &type, &size) !=
+            NetcdfLibrary::no_error ||
+        type != NetcdfLibrary::character)
+      return;
     file.metadata.resize(size);
-    check(netcdf_.nc_get_att_text(group, NC_GLOBAL, "metadata", file.metadata.data()));
+    check(netcdf_.nc_get_att_text(group, NetcdfLibrary::of_group, "metadata", file.metadata.data()));
   }
 
   const NetcdfLibrary& netcdf_;

@@ -29,7 +29,8 @@ class NetcdfWriter final : public DrawWriter {
         narrow_(header().max_cardinality <= 256) {
     const std::size_t row = std::max<std::size_t>(1, header().chains * variables());
     block_draws_ = std::clamp<std::size_t>((1 << 20) / row, 1, 4096);
-    check(netcdf_.nc_create(name_.path().c_str(), NC_NETCDF4 | NC_CLOBBER, &file_));
+    check(
+        netcdf_.nc_create(name_.path().c_str(), NetcdfLibrary::version_4 | NetcdfLibrary::overwrite, &file_));
     open_ = true;
     try {
       define_posterior();
@@ -55,7 +56,7 @@ class NetcdfWriter final : public DrawWriter {
 
  private:
   void check(int code) const {
-    if (code == NC_NOERR) return;
+    if (code == NetcdfLibrary::no_error) return;
     throw Error(ErrorKind::cannot_write,
                 fmt::format("cannot write {}: {}", name_.target(), netcdf_.nc_strerror(code)));
   }
@@ -70,7 +71,7 @@ class NetcdfWriter final : public DrawWriter {
   }
 
   void put_attribute(int group, const char* name, const std::string& text) {
-    check(netcdf_.nc_put_att_text(group, NC_GLOBAL, name, text.size(), text.c_str()));
+    check(netcdf_.nc_put_att_text(group, NetcdfLibrary::of_group, name, text.size(), text.c_str()));
   }
 
   int define_dimension(int group, const char* name, std::size_t size) {
@@ -79,7 +80,8 @@ class NetcdfWriter final : public DrawWriter {
     return dimension;
   }
 
-  int define_variable(int group, const char* name, nc_type type, const std::vector<int>& dimensions) {
+  int define_variable(int group, const char* name, NetcdfLibrary::Type type,
+                      const std::vector<int>& dimensions) {
     int variable = 0;
     check(netcdf_.nc_def_var(group, name, type, static_cast<int>(dimensions.size()), dimensions.data(),
                              &variable));
@@ -87,7 +89,7 @@ class NetcdfWriter final : public DrawWriter {
   }
 
   void compress(int group, int variable, const std::vector<std::size_t>& chunk) {
-    check(netcdf_.nc_def_var_chunking(group, variable, NC_CHUNKED, chunk.data()));
+    check(netcdf_.nc_def_var_chunking(group, variable, NetcdfLibrary::chunked, chunk.data()));
     if (header().compression > 0)
       check(netcdf_.nc_def_var_deflate(group, variable, 1, 1, header().compression));
   }
@@ -110,13 +112,14 @@ class NetcdfWriter final : public DrawWriter {
     posterior_ = define_group("posterior");
     put_attribute(posterior_, "metadata", header().metadata);
     const int chain = define_dimension(posterior_, "chain", header().chains);
-    const int draw = define_dimension(posterior_, "draw", NC_UNLIMITED);
+    const int draw = define_dimension(posterior_, "draw", NetcdfLibrary::unlimited);
     // A size of zero would mean unlimited; a model whose variables are all observed keeps one empty column.
     const int dimension = define_dimension(posterior_, "variable", std::max<std::size_t>(1, variables()));
-    const int chains = define_variable(posterior_, "chain", NC_INT64, {chain});
-    posterior_draw_ = define_variable(posterior_, "draw", NC_INT64, {draw});
-    const int names = define_variable(posterior_, "variable", NC_STRING, {dimension});
-    x_ = define_variable(posterior_, "x", narrow_ ? NC_UBYTE : NC_USHORT, {chain, draw, dimension});
+    const int chains = define_variable(posterior_, "chain", NetcdfLibrary::whole, {chain});
+    posterior_draw_ = define_variable(posterior_, "draw", NetcdfLibrary::whole, {draw});
+    const int names = define_variable(posterior_, "variable", NetcdfLibrary::text, {dimension});
+    x_ = define_variable(posterior_, "x", narrow_ ? NetcdfLibrary::byte : NetcdfLibrary::word,
+                         {chain, draw, dimension});
     compress(posterior_, x_, {header().chains, block_draws_, std::max<std::size_t>(1, variables())});
     put_chain_numbers(posterior_, chains);
     put_names(posterior_, names, header().variable_names);
@@ -125,10 +128,10 @@ class NetcdfWriter final : public DrawWriter {
   void define_sample_stats() {
     sample_stats_ = define_group("sample_stats");
     const int chain = define_dimension(sample_stats_, "chain", header().chains);
-    const int draw = define_dimension(sample_stats_, "draw", NC_UNLIMITED);
-    const int chains = define_variable(sample_stats_, "chain", NC_INT64, {chain});
-    sample_stats_draw_ = define_variable(sample_stats_, "draw", NC_INT64, {draw});
-    lp_ = define_variable(sample_stats_, "lp", NC_DOUBLE, {chain, draw});
+    const int draw = define_dimension(sample_stats_, "draw", NetcdfLibrary::unlimited);
+    const int chains = define_variable(sample_stats_, "chain", NetcdfLibrary::whole, {chain});
+    sample_stats_draw_ = define_variable(sample_stats_, "draw", NetcdfLibrary::whole, {draw});
+    lp_ = define_variable(sample_stats_, "lp", NetcdfLibrary::real, {chain, draw});
     compress(sample_stats_, lp_, {header().chains, std::max<std::size_t>(64, block_draws_)});
     put_chain_numbers(sample_stats_, chains);
   }
@@ -137,8 +140,8 @@ class NetcdfWriter final : public DrawWriter {
     if (header().evidence_names.empty()) return;
     const int group = define_group("observed_data");
     const int dimension = define_dimension(group, "variable", header().evidence_names.size());
-    const int names = define_variable(group, "variable", NC_STRING, {dimension});
-    const int x = define_variable(group, "x", NC_USHORT, {dimension});
+    const int names = define_variable(group, "variable", NetcdfLibrary::text, {dimension});
+    const int x = define_variable(group, "x", NetcdfLibrary::word, {dimension});
     put_names(group, names, header().evidence_names);
     const std::size_t start = 0, count = header().evidence_values.size();
     check(netcdf_.nc_put_vara_ushort(group, x, &start, &count, header().evidence_values.data()));

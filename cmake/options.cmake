@@ -1,0 +1,37 @@
+# drover_options: what every unit is compiled with.
+add_library(drover_options INTERFACE)
+# g++ 12 warns of overlapping copies inside std::string where there are none (-Wrestrict, its bug 105651).
+target_compile_options(drover_options INTERFACE -Wall -Wextra -Wpedantic -Wshadow
+                       $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>
+                       $<$<BOOL:${DROVER_DEVELOPER}>:-Werror>)
+# -O2: -O3 costs a third more compiling and gives the kernels, whose vectors are written out, nothing
+# (docs/building.md). A function may be inlined though the code could go into a shared library.
+target_compile_options(drover_options INTERFACE $<$<CONFIG:Release>:-O2>
+                       $<$<CXX_COMPILER_ID:GNU>:-fno-semantic-interposition>)
+
+# Kernels are compiled once per instruction set, and the processor chooses when the program runs: SSE4, AVX2, AVX-512.
+# All other code may use the first of them too. An older processor needs -DDROVER_X86_LEVEL=x86-64, which adds a slow
+# portable form of every kernel; without it the program says at its start that the processor is too old.
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64)$")
+  set(DROVER_X86_LEVEL x86-64-v2 CACHE STRING "The oldest x86 processors that the build runs on")
+  target_compile_options(drover_options INTERFACE -march=${DROVER_X86_LEVEL})
+  target_compile_definitions(drover_options INTERFACE HWY_DISABLE_PCLMUL_AES
+                             "HWY_DISABLED_TARGETS=(HWY_SSSE3|HWY_AVX3_DL)")
+  include(CheckLinkerFlag)
+  if(NOT DROVER_X86_LEVEL STREQUAL x86-64)
+    check_linker_flag(CXX -Wl,-z,${DROVER_X86_LEVEL} DROVER_LINKER_MARKS_LEVEL)
+    if(DROVER_LINKER_MARKS_LEVEL)
+      target_link_options(drover_options INTERFACE -Wl,-z,${DROVER_X86_LEVEL})
+    endif()
+  endif()
+endif()
+
+if(DROVER_SANITIZE)
+  target_compile_options(drover_options INTERFACE -fsanitize=${DROVER_SANITIZE} -fno-omit-frame-pointer
+                         -fno-sanitize-recover=all)
+  target_link_options(drover_options INTERFACE -fsanitize=${DROVER_SANITIZE})
+endif()
+if(DROVER_FUZZ)  # one instruction set: what is hunted are faults of readers
+  target_compile_options(drover_options INTERFACE -fsanitize=address,undefined,fuzzer-no-link)
+  target_compile_definitions(drover_options INTERFACE HWY_COMPILE_ONLY_STATIC)
+endif()

@@ -1,0 +1,19 @@
+# The command: a thin layer over the library. The papers' experiments are a second program, which `drover reproduce`
+# starts, so that nobody waits for them to be built who does not want them.
+find_package(CLI11 REQUIRED)
+file(GLOB APP_SOURCES CONFIGURE_DEPENDS app/*.cpp)
+list(FILTER APP_SOURCES EXCLUDE REGEX "/app/(drover|drover_reproduce|reproduce)\\.cpp$")
+add_library(drover_app STATIC ${APP_SOURCES})
+target_link_libraries(drover_app PUBLIC drover PRIVATE drover_options CLI11::CLI11)
+add_executable(drover_command app/drover.cpp)
+set_target_properties(drover_command PROPERTIES OUTPUT_NAME drover)
+target_link_libraries(drover_command PRIVATE drover_app drover_options)
+
+file(GLOB EXPERIMENT_SOURCES CONFIGURE_DEPENDS experiments/*.cpp)
+add_library(drover_experiments STATIC ${EXPERIMENT_SOURCES})
+target_link_libraries(drover_experiments PUBLIC drover PRIVATE drover_options)
+target_compile_definitions(drover_experiments PRIVATE DROVER_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+# Its own run_reproduce() stands before the one in drover_app, which starts this program.
+add_executable(drover_reproduce app/drover_reproduce.cpp app/reproduce.cpp)
+set_target_properties(drover_reproduce PROPERTIES OUTPUT_NAME drover-reproduce)
+target_link_libraries(drover_reproduce PRIVATE drover_app drover_experiments drover_options)
