@@ -25,11 +25,11 @@ bool enumerable(const FeatureSet& set) {
 HerdSearch choose(const FeatureSet& set, HerdSearch asked) {
   if (asked == HerdSearch::enumerate && !enumerable(set))
     throw Error(ErrorKind::misfit,
-                fmt::format("{:.3g} joint states with {} features are too many to enumerate; use --search "
-                            "local",
+                fmt::format("{:.3g} joint states with {} features are too many to enumerate; search "
+                            "locally",
                             state_count(set), set.size()));
   if (asked == HerdSearch::tree && !std::isfinite(tree_operations(set)))
-    throw Error(ErrorKind::misfit, "the features need too large a junction tree; use --search local");
+    throw Error(ErrorKind::misfit, "the features need too large a junction tree; search locally");
   if (asked != HerdSearch::automatic) return asked;
   if (enumerable(set)) return HerdSearch::enumerate;
   // All pairs of many variables have no small tree; do not look for one.

@@ -73,7 +73,7 @@ Model model_of(const MachineFile& file) {
     model.variable_names.push_back("h" + std::to_string(h));
   if (file.trained.is_object() && file.trained.value("method", "") == "pmp")
     model.warnings.emplace_back(
-        "this machine was trained with pmp: its parameters belong to that sampler (--method pmp)");
+        "this machine was trained with pmp: its parameters belong to that sampler");
   return model;
 }
 

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "drover/core/error.hpp"
+#include "drover/core/option_list.hpp"
 #include "drover/model/builders.hpp"
 
 namespace drover {
@@ -15,19 +16,17 @@ constexpr std::uint64_t most_variables = 2'000'000'000;
 constexpr std::uint64_t most_factors = 2'000'000'000;
 
 template <class T>
-void require(const char* option, T value, T low, T high) {
-  if (!(value >= low && value <= high))
-    throw Error(ErrorKind::usage,
-                fmt::format("--{} is {}; expected a value from {} to {}", option, value, low, high));
+void require(const std::string& option, T value, T low, T high) {
+  if (value >= low && value <= high) return;
+  throw OptionError(option, fmt::format("{}", value), fmt::format("{} to {}", low, high));
 }
 
-void require_finite(const char* option, const Draw& draw) {
+void require_finite(const std::string& option, const Draw& draw) {
   if (!std::isfinite(draw.a) || !std::isfinite(draw.b))
-    throw Error(ErrorKind::usage, fmt::format("--{} is not finite", option));
-  if (draw.shape == Draw::Shape::normal) require(fmt::format("{}-sd", option).c_str(), draw.b, 0.0, 1e300);
+    throw OptionError(option, fmt::format("{}, {}", draw.a, draw.b), "finite numbers");
+  if (draw.shape == Draw::Shape::normal) require(option + "-sd", draw.b, 0.0, 1e300);
   if (draw.shape == Draw::Shape::uniform && draw.b < draw.a)
-    throw Error(ErrorKind::usage, fmt::format("--{} ranges from {} to {}; expected the lower end first",
-                                              option, draw.a, draw.b));
+    throw OptionError(option, fmt::format("{} to {}", draw.a, draw.b), "the lower end first");
 }
 
 std::uint32_t narrow(std::uint64_t value) {
@@ -62,7 +61,7 @@ Edges edges_of(const GenerateOptions& options) {
       require("probability", probability, 0.0, 1.0);
       const double edges = probability * static_cast<double>(n) * static_cast<double>(n - 1) / 2;
       if (edges > static_cast<double>(most_factors))
-        throw Error(ErrorKind::usage, fmt::format("--probability {} with --variables {} makes {:.3g} edges; "
+        throw Error(ErrorKind::usage, fmt::format("a probability of {} with {} variables makes {:.3g} edges; "
                                                   "expected at most {}",
                                                   probability, n, edges, most_factors));
       return random_edges(narrow(n), probability, options.seed);
@@ -72,10 +71,10 @@ Edges edges_of(const GenerateOptions& options) {
       const auto degree = static_cast<std::uint64_t>(options.degree);
       if (static_cast<double>(degree) != options.degree)
         throw Error(ErrorKind::usage,
-                    fmt::format("--degree is {}; a regular graph needs a whole number", options.degree));
+                    fmt::format("a degree of {}: a regular graph needs a whole number", options.degree));
       if (n * degree % 2 != 0)
         throw Error(ErrorKind::usage,
-                    fmt::format("--degree {} with --variables {}: expected an even product", degree, n));
+                    fmt::format("a degree of {} with {} variables: expected an even product", degree, n));
       require<std::uint64_t>("variables", n * degree / 2, 0, most_factors);
       return regular_edges(narrow(n), narrow(degree), options.seed);
     }
@@ -92,7 +91,7 @@ Model generate_tables(const GenerateOptions& options, std::uint64_t states) {
                          std::pow(static_cast<double>(states), static_cast<double>(options.arity));
   if (entries > 4e9)
     throw Error(ErrorKind::usage,
-                fmt::format("--factors {} with --states {} and --arity {} makes {:.3g} table entries; "
+                fmt::format("{} factors of {} states and arity {} make {:.3g} table entries; "
                             "expected at most 4e9",
                             factors, states, options.arity, entries));
   return random_tables(narrow(options.variables), narrow(states), narrow(factors), narrow(options.arity),

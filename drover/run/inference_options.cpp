@@ -17,13 +17,13 @@ void describe_chains(OptionList& list, InferenceOptions& options, Task task) {
                "128 (gibbs, primal-dual; 4 beyond two million variables), 64 (blocked-gibbs), 32 "
                "(swendsen-wang and its kin), 16 (tempering, gwg, herded-gibbs, mean-field)");
       list.add("sweeps", "N", "sweeps after burn-in", chains.sweeps, {1, large},
-               "twice the burn-in; with --time or a target, until then");
+               "twice the burn-in; with a time limit or a target, until then");
       break;
     case Task::sample:
       list.add("chains", "N", "independent chains", chains.count, {1, 1 << 20},
                "as for marginals, but at least 50 draws each");
-      list.add("sweeps", "N", "sweeps after burn-in, instead of --samples", chains.sweeps, {1, large},
-               "as many as --samples needs");
+      list.add("sweeps", "N", "sweeps after burn-in, instead of a number of samples", chains.sweeps, {1, large},
+               "as many as the samples need");
       break;
     case Task::map:
       list.add("chains", "N", "annealing runs; climbs of icm and primal-dual-em; chains of herded-gibbs",
@@ -40,7 +40,7 @@ void describe_chains(OptionList& list, InferenceOptions& options, Task task) {
   }
   if (sampling) {
     list.add("burn-in", "N", "sweeps discarded first", chains.burn_in, {0, large},
-             "10^9 updates, between 100 and 1000 sweeps; with --time a fifth of it");
+             "10^9 updates, between 100 and 1000 sweeps; with a time limit a third of it");
     list.add("thin", "N", "keep every N-th sweep", chains.thin, {1, large});
     list.add("target-rhat", "X", "stop when the largest R-hat falls to X with enough draws",
              chains.target_rhat, {1e-9, 10}, "no such rule");

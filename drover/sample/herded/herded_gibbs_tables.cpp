@@ -58,7 +58,7 @@ HerdedGibbsTables::HerdedGibbsTables(const Graph& graph, HerdedSharing sharing, 
       throw Error(
           ErrorKind::misfit,
           fmt::format("the neighbours of {} have {:.3g} configurations, a table holds at most {}; use "
-                      "--share hashed or bins:N",
+                      "hashed weights or bins",
                       graph.name(layout_.variable(p)), layout_.configurations(p), most));
   if (shared_) share();
   bases_.push_back(0);

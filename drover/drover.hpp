@@ -1,0 +1,19 @@
+// The whole library by one include: one call per question.
+//
+//   #include <drover/drover.hpp>
+//   using namespace drover;
+//
+//   Model model = read_model("alarm.bif");
+//   Marginals m = marginals(model, {.observe = {{"HRBP", "HIGH"}}});
+#pragma once
+
+#include "drover/core/error.hpp"
+#include "drover/core/run_control.hpp"
+#include "drover/core/version.hpp"
+#include "drover/io/evidence.hpp"
+#include "drover/io/model_file.hpp"
+#include "drover/model/builders.hpp"
+#include "drover/model/model.hpp"
+#include "drover/task/draw_file_sink.hpp"
+#include "drover/task/inference.hpp"
+#include "drover/task/model_info.hpp"

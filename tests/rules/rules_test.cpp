@@ -1,0 +1,87 @@
+// Rules of the tree that no compiler checks: which folder may include which, no command-line words in the
+// library, headers that stand alone.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <regex>
+#include <string>
+#include <vector>
+
+namespace {
+
+namespace fs = std::filesystem;
+const fs::path source = DROVER_SOURCE_DIR;
+
+/// In the order of ARCHITECTURE.md: a folder includes only itself and what stands before it.
+const std::vector<std::string> folders = {"core",    "model",  "compile",  "infer",   "sample", "numeric",
+                                          "herd",    "diagnose", "io",     "classify", "machine", "text",
+                                          "tag",     "image",  "run",      "methods", "task",   "report"};
+
+std::string whole(const fs::path& path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+std::vector<fs::path> sources() {
+  std::vector<fs::path> found;
+  for (const auto& entry : fs::recursive_directory_iterator(source / "drover"))
+    if (entry.path().extension() == ".cpp" || entry.path().extension() == ".hpp") found.push_back(entry.path());
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+std::size_t place(const std::string& folder) {
+  return static_cast<std::size_t>(std::find(folders.begin(), folders.end(), folder) - folders.begin());
+}
+
+TEST(Rules, FoldersIncludeOnlyWhatStandsBeforeThem) {
+  const std::regex include(R"re(#include "drover/([a-z_]+)/)re");
+  for (const fs::path& path : sources()) {
+    const fs::path below = fs::relative(path, source / "drover");
+    if (!below.has_parent_path()) continue;  // drover.hpp, the door to all
+    const std::string folder = below.begin()->string();
+    ASSERT_LT(place(folder), folders.size()) << folder << " is not in the list of this test";
+    const std::string text = whole(path);
+    for (std::sregex_iterator match(text.begin(), text.end(), include), end; match != end; ++match)
+      EXPECT_LE(place((*match)[1]), place(folder)) << below << " includes drover/" << (*match)[1];
+  }
+}
+
+TEST(Rules, TheLibraryKnowsNothingOfTheCommandLine) {
+  const std::regex flag(R"re("[^"\n]*--[a-z{])re");
+  for (const fs::path& path : sources()) {
+    const std::string text = whole(path);
+    std::smatch match;
+    EXPECT_FALSE(std::regex_search(text, match, flag)) << path << ": " << match.str();
+  }
+}
+
+TEST(Rules, NoJsonTypeInWhatUsersInclude) {
+  for (const fs::path& path : sources()) {
+    if (path.extension() != ".hpp") continue;
+    const std::string folder = fs::relative(path, source / "drover").begin()->string();
+    if (folder == "core" || folder == "run" || folder == "task" || folder == "methods" || folder == "report")
+      EXPECT_EQ(whole(path).find("nlohmann/json.hpp"), std::string::npos) << path;
+  }
+}
+
+TEST(Rules, PublicHeadersStandAlone) {
+  const fs::path unit = fs::temp_directory_path() / ("drover-headers-" + std::to_string(getpid()) + ".cpp");
+  for (const char* folder : {"core", "model", "task", "report"})
+    for (const auto& entry : fs::directory_iterator(source / "drover" / folder)) {
+      const std::string name = entry.path().filename().string();
+      if (entry.path().extension() != ".hpp" || name.ends_with("-inl.hpp")) continue;
+      std::ofstream(unit) << "#include \"drover/" << folder << "/" << name << "\"\n";
+      const std::string line = std::string(DROVER_COMPILER) + " -std=c++20 -fsyntax-only -I" + source.string() +
+                               " " + unit.string();
+      EXPECT_EQ(std::system(line.c_str()), 0) << folder << "/" << name;
+    }
+  fs::remove(unit);
+}
+
+}  // namespace

@@ -1,0 +1,217 @@
+// The four questions through the task layer: every method that fits, against enumeration, on small models.
+#include "drover/task/inference.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <numeric>
+
+#include "drover/compile/graph.hpp"
+#include "drover/infer/enumerate.hpp"
+#include "drover/methods/method.hpp"
+#include "drover/model/builders.hpp"
+#include "drover/task/model_info.hpp"
+#include "tests/support/random_models.hpp"
+
+namespace drover {
+namespace {
+
+/// Ten models: binary and not, pairwise and not, with zeros and without; some variables observed.
+struct Case {
+  Model model;
+  Evidence evidence;
+  Graph graph;
+  Enumeration truth;
+};
+
+std::vector<Case> ten_models() {
+  std::vector<Case> cases;
+  for (std::uint64_t k = 0; k < 10; ++k) {
+    testing::RandomModelOptions shape;
+    shape.variables = 5 + k % 3;
+    shape.max_states = k % 2 == 0 ? 2 : 3;
+    shape.max_arity = k < 6 ? 2 : 3;
+    shape.scale = 0.5;
+    shape.zero_share = k == 4 || k == 9 ? 0.15 : 0;
+    Case one;
+    one.model = testing::random_model(100 + k, shape);
+    const std::vector<Value> possible = enumerate(compile(one.model)).best;
+    if (k % 2 == 1) one.evidence.add(1, possible[1]);
+    one.graph = compile(one.model, one.evidence);
+    one.truth = enumerate(one.graph);
+    cases.push_back(std::move(one));
+  }
+  return cases;
+}
+
+InferenceOptions asking(const Case& one, std::string_view method) {
+  InferenceOptions options;
+  options.evidence = one.evidence;
+  options.method = method;
+  return options;
+}
+
+bool fits(const Case& one, const Method& method, Task task) {
+  return method.does(task) && why_not(method, Problem(one.graph, asking(one, method.name)), task).empty();
+}
+
+/// Methods whose marginals are those of the model itself, up to Monte Carlo error.
+bool is_consistent(std::string_view method) {
+  for (std::string_view approximate : {"bp", "trw", "mean-field", "primal-dual-mean-field", "pmp", "herded-gibbs"})
+    if (method == approximate) return false;
+  return true;
+}
+
+TEST(Tasks, MarginalsOfEveryMethodAgreeWithEnumeration) {
+  const std::vector<Case> cases = ten_models();
+  for (const Method& method : all_methods())
+    for (std::size_t k = 0; k < cases.size(); ++k) {
+      const Case& one = cases[k];
+      if (!fits(one, method, Task::marginals)) continue;
+      const Marginals answer = marginals(one.model, asking(one, method.name));
+      ASSERT_EQ(answer.probabilities.size(), one.model.variable_count());
+      EXPECT_EQ(answer.provenance.method, method.name);
+      for (std::size_t v = 0; v < one.model.variable_count(); ++v) {
+        const std::span<const double> p = answer.probabilities[v];
+        EXPECT_NEAR(std::accumulate(p.begin(), p.end(), 0.0), 1, 1e-6) << method.name;
+        const VariableId free = one.graph.free_variable[v];
+        for (std::size_t state = 0; state < p.size(); ++state) {
+          const double exact = free == no_variable ? (one.graph.clamped_value[v] == state ? 1.0 : 0.0)
+                                                   : one.truth.marginals[free][state];
+          // Five standard errors, and rounding of single precision; approximations only stay in range.
+          const double error = answer.mcse[v][state];
+          const double bound =
+              is_consistent(method.name) ? (std::isnan(error) ? 1e-6 : 5 * error + 1e-6) : 1.0;
+          EXPECT_LE(std::abs(p[state] - exact), bound) << method.name << " model " << k << " variable " << v;
+        }
+      }
+    }
+}
+
+TEST(Tasks, BestStatesHaveTheirScoreAndNoneIsAboveTheBest) {
+  const std::vector<Case> cases = ten_models();
+  for (const Method& method : all_methods())
+    for (const Case& one : cases) {
+      if (!fits(one, method, Task::map)) continue;
+      const BestState answer = best_state(one.model, asking(one, method.name));
+      ASSERT_EQ(answer.assignment.size(), one.model.variable_count());
+      const double best = one.truth.best_log_score;
+      EXPECT_NEAR(answer.log_score, log_score(one.model, answer.assignment), 1e-9) << method.name;
+      EXPECT_LE(answer.log_score, best + 1e-9) << method.name;
+      if (answer.optimal) EXPECT_NEAR(answer.log_score, best, 1e-9) << method.name;
+      if (std::isfinite(answer.upper)) EXPECT_GE(answer.upper, best - 1e-6) << method.name;
+      for (std::size_t e = 0; e < one.evidence.size(); ++e)
+        EXPECT_EQ(answer.assignment[one.evidence.variables[e]], one.evidence.values[e]);
+    }
+}
+
+TEST(Tasks, BoundsOfLogZAreOnTheRightSide) {
+  const std::vector<Case> cases = ten_models();
+  for (const Method& method : all_methods())
+    for (const Case& one : cases) {
+      if (!fits(one, method, Task::logz)) continue;
+      const LogZ answer = log_z(one.model, asking(one, method.name));
+      const double truth = one.truth.log_z, slack = 1e-6 + (std::isfinite(answer.mcse) ? 5 * answer.mcse : 0);
+      if (std::isfinite(answer.lower)) EXPECT_LE(answer.lower, truth + 1e-6) << method.name;
+      if (std::isfinite(answer.upper)) EXPECT_GE(answer.upper, truth - 1e-6) << method.name;
+      if (answer.exact) EXPECT_NEAR(answer.log_z, truth, 1e-6) << method.name;
+      if (answer.bound == Bound::lower) EXPECT_LE(answer.log_z, truth + slack) << method.name;
+      if (answer.bound == Bound::upper) EXPECT_GE(answer.log_z, truth - slack) << method.name;
+      if (method.name == "ais") EXPECT_NEAR(answer.log_z, truth, slack);
+    }
+}
+
+TEST(Tasks, SamplesOfEveryMethodAreOfTheWholeModel) {
+  const std::vector<Case> cases = ten_models();
+  for (const Method& method : all_methods())
+    for (const Case& one : cases) {
+      if (!fits(one, method, Task::sample)) continue;
+      InferenceOptions options = asking(one, method.name);
+      options.samples = 500;
+      const Samples answer = sample(one.model, options);
+      ASSERT_EQ(answer.values.size(), answer.draws * one.model.variable_count()) << method.name;
+      EXPECT_GE(answer.draws, 500U);
+      for (std::uint64_t t = 0; t < answer.draws / answer.chains; ++t) {
+        const std::span<const Value> x = answer.draw(t, 0);
+        const double score = log_score(one.model, x);
+        if (method.name != "pmp") EXPECT_GT(score, log_zero) << method.name;
+        if (score > log_zero) EXPECT_NEAR(score, answer.log_scores[t * answer.chains], 1e-4) << method.name;
+        for (std::size_t e = 0; e < one.evidence.size(); ++e)
+          EXPECT_EQ(x[one.evidence.variables[e]], one.evidence.values[e]);
+      }
+    }
+}
+
+TEST(Tasks, TheOptionsThatRanAreStated) {
+  const Model model = grid_ising(4, 4, false, 0.3, 0.1);
+  const Marginals answer = marginals(model, {.method = "gibbs", .seed = 7});
+  const auto json = nlohmann::json::parse(to_json(answer).text());
+  EXPECT_EQ(json["command"], "marginals");
+  EXPECT_EQ(json["seed"], 7);
+  EXPECT_EQ(json["settings"]["chains"], answer.chains);
+  EXPECT_EQ(json["settings"]["sweeps"], answer.sweeps);
+  EXPECT_EQ(json["settings"]["burn-in"], answer.burn_in);
+  EXPECT_EQ(json["chains"], answer.chains);
+  // With what it states the same run is made again.
+  InferenceOptions again{.method = "gibbs", .seed = 7};
+  again.chains.count = json["settings"]["chains"].get<std::uint32_t>();
+  again.chains.sweeps = json["settings"]["sweeps"].get<std::uint64_t>();
+  again.chains.burn_in = json["settings"]["burn-in"].get<std::uint64_t>();
+  EXPECT_EQ(marginals(model, again).probabilities.values(), answer.probabilities.values());
+}
+
+TEST(Tasks, ObservationsByNameAndOptionsThatDoNotFit) {
+  Model model = grid_ising(3, 3, false, 0.5, 0);
+  for (int v = 0; v < 9; ++v) model.variable_names.push_back("site" + std::to_string(v));
+  const Marginals answer = marginals(model, {.observe = {{"site4", "1"}}});
+  EXPECT_EQ(answer.of("site4")[1], 1);
+  EXPECT_GT(answer.of("site3")[1], 0.5);
+  ASSERT_EQ(answer.fixed.size(), 1U);
+  EXPECT_THROW(answer.of("site9"), Error);
+  try {
+    marginals(model, {.method = "gibs"});
+    ADD_FAILURE();
+  } catch (const OptionError& error) {
+    EXPECT_EQ(error.name(), "method");
+    EXPECT_EQ(error.value(), "gibs");
+    EXPECT_NE(error.expected().find("gibbs"), std::string::npos);
+    EXPECT_EQ(std::string(error.what()).find("--"), std::string::npos);
+  }
+}
+
+TEST(Tasks, ADeadlineNeedsNoOtherClock) {
+  const Model model = grid_ising(40, 40, false, 0.3, 0.1);
+  RunControl control;
+  control.limit_time(0.3);
+  const Marginals answer = marginals(model, {.method = "gibbs"}, control);
+  EXPECT_TRUE(control.out_of_time());
+  EXPECT_GT(answer.sweeps, 0U);
+  RunControl stopped;
+  stopped.request_stop();
+  try {
+    marginals(model, {.method = "gibbs"}, stopped);
+    ADD_FAILURE();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::interrupted);
+  }
+}
+
+TEST(Tasks, WarningsTakeTheGoodWordBack) {
+  EXPECT_EQ(with_warnings({Verdict::good, "Fine."}, {}).verdict, Verdict::good);
+  EXPECT_EQ(with_warnings({Verdict::good, "Fine."}, {"but"}).verdict, Verdict::caution);
+  EXPECT_EQ(with_warnings({Verdict::bad, "No."}, {"but"}).verdict, Verdict::bad);
+}
+
+TEST(Tasks, InfoKnowsWhichMethodsFit) {
+  const ModelInfo info = model_info(grid_ising(3, 3, false, 0.5, 0));
+  EXPECT_EQ(info.variables, 9U);
+  EXPECT_EQ(info.spin_pairs, 12U);
+  EXPECT_TRUE(info.binary && info.pairwise && info.strictly_positive);
+  EXPECT_EQ(info.treewidth_bound, 3U);
+  EXPECT_EQ(info.colours, 2U);
+  for (const MethodFit& fit : info.methods) EXPECT_TRUE(fit.fits()) << fit.name << ": " << fit.why_not;
+}
+
+}  // namespace
+}  // namespace drover
