@@ -49,7 +49,7 @@ void describe_chains(OptionList& list, InferenceOptions& options, Task task) {
   }
   if (task == Task::marginals)
     list.add("samples", "N", "draws in all, for methods whose draws are independent (pmp, exact)",
-             options.samples, {1, large}, "1024 (pmp); exact works without draws");
+             options.samples, {1, large}, "2048 (pmp); exact needs none");
   if (task == Task::sample)
     list.add("samples", "N", "draws kept in all", options.samples, {1, large}, "1000");
   list.add_choice("scan", "ORDER", "order of updates in a sweep of gibbs", chains.scan);

@@ -30,7 +30,8 @@ Details resolved_options(const InferenceOptions& options, Task task, const Detai
   for (const auto& [name, state] : options.observe)
     observed += fmt::format("{}{}={}", observed.empty() ? "" : ",", name, state);
   if (!observed.empty()) values["observe"] = observed;
-  for (const auto& [name, value] : option_values(list, resolved).entries()) values[name] = value;
+  const Details given = option_values(list, resolved);
+  for (const auto& [name, value] : given.entries()) values[name] = value;
   return values;
 }
 
