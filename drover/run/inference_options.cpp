@@ -81,7 +81,7 @@ Option::Choice schedule_choice(InferenceOptions& options, bool with_messages, bo
 void describe_messages(OptionList& list, InferenceOptions& options, Task task) {
   Messages& messages = options.messages;
   list.add("iterations", "N", "rounds of message passing or mean field", messages.iterations, {1, large},
-           task == Task::sample ? "100 (pmp)" : "1000; pmp 100; mplp 2000");
+           task == Task::sample ? "100 (pmp)" : "1000; pmp 100");
   list.add("damping", "X", "share of the old message (mean-field: distribution) that is kept",
            messages.damping, {0, 0.999}, "0 on trees, 0.5 with cycles");
   if (task != Task::logz) {
