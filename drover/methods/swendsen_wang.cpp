@@ -1,5 +1,5 @@
-// The registry's entries for Swendsen-Wang: whole and partial (drover/sample/dual/swendsen_wang.hpp), generalised
-// (drover/sample/dual/generalized_swendsen_wang.hpp).
+// The registry's entries for Swendsen-Wang: whole and partial (drover/sample/dual/swendsen_wang.hpp),
+// generalised (drover/sample/dual/generalized_swendsen_wang.hpp).
 #include "drover/sample/dual/swendsen_wang.hpp"
 
 #include <fmt/format.h>
@@ -53,6 +53,7 @@ LogZResult logz(const Problem& problem, const Monitor& monitor) {
 
 std::string why_not_generalized(const Problem& problem, Task) {
   const Graph& graph = problem.graph();
+  if (graph.is_strictly_positive()) return "";
   for (std::size_t f = 0; f < graph.tables.size(); ++f)
     for (double value : graph.tables.values(f))
       if (value == log_zero)
