@@ -10,10 +10,10 @@
 #include "app/output.hpp"
 #include "app/progress.hpp"
 #include "drover/core/error.hpp"
-#include "drover/io/atomic_file.hpp"
-#include "drover/image/image.hpp"
-#include "drover/methods/method.hpp"
 #include "drover/image/denoising.hpp"
+#include "drover/image/image.hpp"
+#include "drover/io/atomic_file.hpp"
+#include "drover/methods/method.hpp"
 #include "drover/report/report.hpp"
 
 namespace drover::app {
@@ -88,7 +88,12 @@ const Method& method_of(const Settings& settings) {
 
 Denoised run_method(const Graph& graph, const Settings& settings, const NoisyImage& image,
                     std::uint32_t states, const Monitor& monitor) {
-  const Problem problem(graph, settings, most_likely_states(image, states));
+  // Every pixel's probability of every level is worked out only where that costs little; else its mean alone.
+  constexpr std::size_t most_probabilities = std::size_t{1} << 22;
+  std::vector<float> levels;
+  for (std::uint32_t k = 0; graph.unary.size() > most_probabilities && k < states; ++k)
+    levels.push_back(static_cast<float>(level_of_state(k, states)));
+  const Problem problem(graph, settings, most_likely_states(image, states), levels);
   const Method& named = method_of(settings);
   const Task task = named.name == settings.method && !named.does(Task::marginals) && named.does(Task::map)
                         ? Task::map
@@ -104,6 +109,7 @@ Denoised run_method(const Graph& graph, const Settings& settings, const NoisyIma
     return result;
   }
   const MarginalsResult marginals = method.marginals(problem, monitor);
+  for (double mean : marginals.means) result.mean.push_back(std::clamp(mean, -1.0, 1.0));
   for (const auto& p : marginals.marginals) {
     double mean = 0;
     for (std::uint32_t k = 0; k < states; ++k) mean += p[k] * level_of_state(k, states);
@@ -179,9 +185,7 @@ int run_denoise(const Invocation& given) {
   const double sigma = settings.sigma > 0 ? settings.sigma
                        : binary           ? estimate_sigma(input.noisy)
                                           : estimate_sigma_grey(input.noisy);
-  const Graph graph = compile(
-      binary ? denoising_model(input.noisy, sigma, settings.coupling)
-             : grey_denoising_model(input.noisy, sigma, states, settings.coupling, settings.truncation));
+  const Graph graph = denoising_graph(input.noisy, sigma, states, settings.coupling, settings.truncation);
   Denoised result = run_method(graph, settings, input.noisy, states, bar.monitor());
   bar.clear();
   if (bar.was_interrupted()) result.facts.warnings.emplace_back("interrupted: this is the result so far");

@@ -25,13 +25,17 @@ class Problem {
  public:
   /// Chains and iterations that can be started anywhere start at `start`, a state of the free variables,
   /// unless it is empty.
-  Problem(const Graph& graph, const Settings& settings, std::vector<Value> start = {});
+  /// With `state_values`, one for each state of every variable, methods that can give means of them instead
+  /// of marginals, which may be too many to hold.
+  Problem(const Graph& graph, const Settings& settings, std::vector<Value> start = {},
+          std::vector<float> state_values = {});
   /// With a table in place of every gate, if all are small enough.
   const Graph& graph() const { return expanded_ ? *expanded_ : graph_; }
   /// With gates as they are, for methods that know them.
   const Graph& compact_graph() const { return graph_; }
   const Settings& settings() const { return settings_; }
   std::span<const Value> start() const { return start_; }
+  std::span<const float> state_values() const { return state_values_; }
   const ExactPlan& exact_plan() const;
   const ConnectivityReport& connectivity() const;
   std::size_t memory_limit_bytes() const;
@@ -42,6 +46,7 @@ class Problem {
   const Graph& graph_;
   const Settings& settings_;
   std::vector<Value> start_;
+  std::vector<float> state_values_;
   std::optional<Graph> expanded_;
   mutable std::optional<ExactPlan> exact_plan_;
   mutable std::optional<ConnectivityReport> connectivity_;

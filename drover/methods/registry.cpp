@@ -71,8 +71,9 @@ std::span<const Method> all_methods() {
   return methods;
 }
 
-Problem::Problem(const Graph& graph, const Settings& settings, std::vector<Value> start)
-    : graph_(graph), settings_(settings), start_(std::move(start)) {
+Problem::Problem(const Graph& graph, const Settings& settings, std::vector<Value> start,
+                 std::vector<float> state_values)
+    : graph_(graph), settings_(settings), start_(std::move(start)), state_values_(std::move(state_values)) {
   if (graph.gates.size() > 0 && can_expand_gates(graph)) expanded_ = expand_gates(graph);
 }
 

@@ -50,7 +50,10 @@ struct Trace {
 struct MarginalsResult : RunFacts {
   std::vector<std::vector<double>> marginals;  ///< of every free variable
   std::vector<std::vector<double>> mcse;       ///< the same shape; zeros for exact answers
-  std::vector<double> rhat;                    ///< per free variable; NaN for exact answers
+  /// Instead of these two, where Problem::state_values() asks for it and the method can: the mean of every
+  /// free variable's value and its standard error.
+  std::vector<double> means, means_mcse;
+  std::vector<double> rhat;  ///< per free variable; NaN for exact answers
   std::vector<double> ess;
   bool exact = false;
   bool converged = false;
