@@ -100,6 +100,10 @@ Denoised run_method(const Graph& graph, const Settings& settings, const NoisyIma
   options.herded.share = choice_named<HerdedShare>(settings.share);
   if (settings.memory_limit > 0) options.memory_limit = settings.memory_limit;
   options.start = most_likely_states(image, states);
+  // Every pixel's probability of every level is worked out only where that costs little; else its mean alone.
+  constexpr std::size_t most_probabilities = std::size_t{1} << 22;
+  for (std::uint32_t k = 0; graph.unary.size() > most_probabilities && k < states; ++k)
+    options.state_values.push_back(static_cast<float>(level_of_state(k, states)));
   const Problem problem(graph, options, control);
   const Method& named = method_of(settings);
   const Task task = named.name == settings.method && !named.does(Task::marginals) && named.does(Task::map)
@@ -116,6 +120,7 @@ Denoised run_method(const Graph& graph, const Settings& settings, const NoisyIma
     return result;
   }
   const MarginalsResult marginals = method.marginals(problem, control);
+  for (double mean : marginals.means) result.mean.push_back(std::clamp(mean, -1.0, 1.0));
   for (std::size_t v = 0; v < marginals.marginals.size(); ++v) {
     const std::span<const double> p = marginals.marginals[v];
     double mean = 0;
@@ -192,9 +197,7 @@ int run_denoise(const Invocation& given) {
   const double sigma = settings.sigma > 0 ? settings.sigma
                        : binary           ? estimate_sigma(input.noisy)
                                           : estimate_sigma_grey(input.noisy);
-  const Graph graph = compile(
-      binary ? denoising_model(input.noisy, sigma, settings.coupling)
-             : grey_denoising_model(input.noisy, sigma, states, settings.coupling, settings.truncation));
+  const Graph graph = denoising_graph(input.noisy, sigma, states, settings.coupling, settings.truncation);
   Denoised result = run_method(graph, settings, input.noisy, states, bar.control());
   bar.clear();
   if (bar.was_interrupted()) result.facts.warnings.emplace_back("interrupted: this is the result so far");

@@ -12,9 +12,9 @@
 #include <utility>
 
 #include "drover/core/error.hpp"
-#include "drover/infer/mean_field.hpp"
-#include "drover/methods/method.hpp"
 #include "drover/image/denoising.hpp"
+#include "drover/infer/mean_field.hpp"
+#include "drover/task/inference.hpp"
 
 namespace drover {
 namespace {
@@ -38,26 +38,26 @@ std::vector<double> rings(std::size_t side) {
 void measure_methods(std::size_t side, const NoisyImage& noisy, std::span<const double> clean) {
   fmt::print("{} x {} pixels, sigma 2, 30 sweeps, one chain\n{:<26} {:>8} {:>9}\n", side, side, "method",
              "seconds", "error");
-  for (const auto& [name, share] : {std::pair{"herded-gibbs", "dense"}, std::pair{"herded-gibbs", "exact"},
-                                    std::pair{"gibbs", "auto"}, std::pair{"mean-field", "auto"}}) {
-    Settings settings;
-    settings.method = name;
-    settings.share = share;
-    settings.sweeps = settings.iterations = 30;
-    settings.chains = 1;
-    settings.burn_in = 0;
+  using Share = std::optional<HerdedShare>;
+  for (const auto& [name, share] : {std::pair{"herded-gibbs", Share(HerdedShare::dense)},
+                                    std::pair{"herded-gibbs", Share(HerdedShare::exact)},
+                                    std::pair{"gibbs", Share()}, std::pair{"mean-field", Share()}}) {
+    InferenceOptions options;
+    options.method = name;
+    options.herded.share = share;
+    options.chains = {.count = 1, .sweeps = 30, .burn_in = 0};
+    options.messages.iterations = 30;
+    options.start = most_likely_states(noisy, 2);
     double error = 0;
     const double seconds = seconds_of([&] {
       const double sigma = estimate_sigma(noisy);
-      const Graph graph = compile(denoising_model(noisy, sigma, 1));
-      const Problem problem(graph, settings, most_likely_states(noisy, 2));
-      const MarginalsResult result = choose_method(problem, Task::marginals).method->marginals(problem, {});
+      const Marginals result = marginals(denoising_model(noisy, sigma, 1), options);
       std::vector<double> mean;
-      for (const auto& p : result.marginals) mean.push_back(2 * p[1] - 1);
+      for (std::size_t v = 0; v < result.variables; ++v) mean.push_back(2 * result.probabilities[v][1] - 1);
       error = mean_squared_error(mean, clean);
     });
     fmt::print("{:<26} {:>8.2f} {:>9.5f}\n",
-               std::string(name) + (settings.share == "auto" ? "" : ", " + settings.share), seconds, error);
+               std::string(name) + (share ? ", " + std::string(choice_name(*share)) : ""), seconds, error);
   }
 }
 

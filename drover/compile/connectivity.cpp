@@ -51,8 +51,11 @@ class HardFactors {
  public:
   explicit HardFactors(const Graph& graph)
       : graph_(graph), factors_of_(graph.size()), queued_(graph.tables.size(), 0) {
+    std::vector<char> has_zero(graph.tables.table_count());
+    for (std::size_t t = 0; t < has_zero.size(); ++t)
+      has_zero[t] = std::ranges::count(graph.tables.table(t), log_zero) > 0;
     for (std::uint32_t f = 0; f < graph.tables.size(); ++f)
-      if (std::ranges::count(graph.tables.values(f), log_zero) > 0) {
+      if (has_zero[graph.tables.table_of[f]]) {
         factors_.push_back(f);
         for (VariableId v : graph.tables.scope(f)) factors_of_[v].push_back(f);
       }

@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <cassert>
 #include <cmath>
+#include <map>
 
 #include "drover/compile/compile_gates.hpp"
+#include "drover/compile/reweight.hpp"
 #include "drover/core/error.hpp"
 #include "drover/core/plural.hpp"
 
@@ -37,6 +39,28 @@ class Compiler {
     number_free_variables();
   }
 
+  /// Variables, evidence and memory of a graph that was compiled before; its factors go.
+  Compiler(const Model& model, Graph&& before) : model_(model), graph_(std::move(before)) {
+    check_variables();
+    check_gates(model);
+    bool fits = model.variable_count() == graph_.model_size();
+    for (std::size_t v = 0; fits && v < graph_.size(); ++v)
+      fits = graph_.cardinalities[v] == model.cardinalities[graph_.model_variable[v]];
+    if (!fits) fail("a model with other variables cannot give a compiled one new weights");
+    std::fill(graph_.unary.begin(), graph_.unary.end(), 0.0);
+    for (Pairs* pairs : {static_cast<Pairs*>(&graph_.spin_pairs), static_cast<Pairs*>(&graph_.potts_pairs)}) {
+      pairs->first.clear();
+      pairs->second.clear();
+      pairs->couplings.clear();
+    }
+    graph_.tables.table_offsets.resize(1);
+    graph_.tables.log_values.clear();
+    graph_.tables.scope_offsets.resize(1);
+    graph_.tables.scopes.clear();
+    graph_.tables.table_of.clear();
+    graph_.gates = {};
+  }
+
   Graph run() {
     graph_.log_constant = model_.log_constant;
     if (std::isnan(model_.log_constant) || std::isinf(model_.log_constant))
@@ -47,8 +71,7 @@ class Compiler {
     add_pairs(model_.potts_pairs, "Potts pair",
               [this](VariableId i, VariableId j, double coupling) { add_potts_pair(i, j, coupling); });
     for (const DenseLayer& layer : model_.dense_layers) add_dense_layer(layer);
-    for (std::size_t f = 0; f < model_.tables.size(); ++f)
-      add_table(model_.tables.scope(f), model_.tables.values(f));
+    add_tables();
     add_gates(model_, graph_);
     check_support();
     return std::move(graph_);
@@ -239,6 +262,58 @@ class Compiler {
       }
   }
 
+  // What became of a table after evidence, when it can be used again for the next factor that shares it.
+  struct Tie {
+    std::uint32_t table = no_table;  ///< of the graph
+    bool is_potts = false;
+    double coupling = 0, constant = 0;  ///< of a Potts pair
+  };
+
+  // Factors that share a table, have the same shape and the same evidence on the same axes share what is left
+  // of it. Sums run over the factors in the model's order, as they do for tables of their own.
+  void add_tables() {
+    const Tables& tables = model_.tables;
+    std::vector<std::uint32_t> uses(tables.table_count(), 0);
+    for (std::uint32_t table : tables.table_of) uses[table] += uses[table] < 2 ? 1 : 0;
+    std::map<std::vector<std::uint32_t>, Tie> ties;
+    std::vector<std::uint32_t> key;
+    for (std::size_t f = 0; f < tables.size(); ++f) {
+      const auto scope = tables.scope(f);
+      if (uses[tables.table_of[f]] < 2) {
+        add_table(scope, tables.values(f));
+        continue;
+      }
+      check_scope(scope, tables.values(f).size());
+      key.assign(1, tables.table_of[f]);
+      for (VariableId v : scope) {
+        key.push_back(model_.cardinalities[v]);
+        key.push_back(graph_.free_variable[v] == no_variable ? graph_.clamped_value[v] : no_variable);
+      }
+      const auto [known, is_new] = ties.try_emplace(key);
+      add_tied_table(scope, tables.values(f), is_new, known->second);
+    }
+  }
+
+  void add_tied_table(std::span<const VariableId> scope, std::span<const double> values, bool is_new,
+                      Tie& tie) {
+    if (is_new) {
+      const std::size_t table = graph_.tables.table_count(), pair = graph_.potts_pairs.size();
+      add_table(scope, values);
+      if (graph_.tables.table_count() > table) tie.table = static_cast<std::uint32_t>(table);
+      tie.is_potts = graph_.potts_pairs.size() > pair;
+      if (tie.is_potts) tie = {no_table, true, graph_.potts_pairs.couplings[pair], sliced_values_[1]};
+    } else if (tie.table != no_table || tie.is_potts) {
+      slice_scope(scope, values.size());
+      if (tie.is_potts) {
+        add_potts(sliced_scope_[0], sliced_scope_[1], tie.coupling, tie.constant);
+      } else {
+        graph_.tables.add_factor(sliced_scope_, tie.table);
+      }
+    } else {
+      add_checked_table(scope, values);
+    }
+  }
+
   void add_table(std::span<const VariableId> scope, std::span<const double> values) {
     check_scope(scope, values.size());
     bool possible = false;
@@ -247,7 +322,10 @@ class Compiler {
       possible |= value != log_zero;
     }
     if (!possible) fail("the factor over " + scope_name(model_, scope) + " is zero everywhere");
+    add_checked_table(scope, values);
+  }
 
+  void add_checked_table(std::span<const VariableId> scope, std::span<const double> values) {
     slice(scope, values);
     const std::span<const double> table = sliced_values_;
     if (std::all_of(table.begin(), table.end(), [](double x) { return x == log_zero; }))
@@ -263,14 +341,13 @@ class Compiler {
     }
   }
 
-  // Keeps the entries that agree with the clamped values, in the order of the remaining scope.
-  void slice(std::span<const VariableId> scope, std::span<const double> values) {
+  // The free variables of the scope and their strides; returns where the entries that agree with the clamped
+  // values begin.
+  std::size_t slice_scope(std::span<const VariableId> scope, std::size_t size) {
     sliced_scope_.clear();
-    sliced_values_.clear();
     strides_.clear();
     std::size_t base = 0;
-    std::size_t stride = values.size();
-    std::size_t entries = 1;
+    std::size_t stride = size;
     for (VariableId v : scope) {
       stride /= model_.cardinalities[v];
       if (graph_.free_variable[v] == no_variable) {
@@ -278,15 +355,22 @@ class Compiler {
       } else {
         sliced_scope_.push_back(graph_.free_variable[v]);
         strides_.push_back(stride);
-        entries *= model_.cardinalities[v];
       }
     }
+    return base;
+  }
+
+  // Keeps the entries that agree with the clamped values, in the order of the remaining scope.
+  void slice(std::span<const VariableId> scope, std::span<const double> values) {
+    sliced_values_.clear();
+    std::size_t at = slice_scope(scope, values.size());
     if (sliced_scope_.size() == scope.size()) {
       sliced_values_.assign(values.begin(), values.end());
       return;
     }
+    std::size_t entries = 1;
+    for (VariableId v : sliced_scope_) entries *= graph_.cardinalities[v];
     std::vector<std::uint32_t> index(sliced_scope_.size(), 0);
-    std::size_t at = base;
     for (std::size_t e = 0; e < entries; ++e) {
       sliced_values_.push_back(values[at]);
       for (std::size_t k = index.size(); k-- > 0;) {
@@ -324,9 +408,13 @@ class Compiler {
     for (std::uint32_t a = 0; a < K; ++a)
       for (std::uint32_t b = 0; b < K; ++b)
         if (table[std::size_t{a} * K + b] != (a == b ? equal : different)) return false;
-    graph_.log_constant += different;
-    graph_.potts_pairs.add(std::min(i, j), std::max(i, j), equal - different);
+    add_potts(i, j, equal - different, different);
     return true;
+  }
+
+  void add_potts(VariableId i, VariableId j, double coupling, double constant) {
+    graph_.log_constant += constant;
+    graph_.potts_pairs.add(std::min(i, j), std::max(i, j), coupling);
   }
 
   void check_support() {
@@ -338,6 +426,8 @@ class Compiler {
                          graph_.size() < graph_.model_size() ? " and the evidence" : ""));
     }
   }
+
+  static constexpr std::uint32_t no_table = ~std::uint32_t{0};
 
   const Model& model_;
   Graph graph_;
@@ -351,6 +441,10 @@ class Compiler {
 
 Graph compile(const Model& model, const Evidence& evidence) {
   return Compiler(model, evidence).run();
+}
+
+void reweight(Graph& graph, const Model& model) {
+  graph = Compiler(model, std::move(graph)).run();
 }
 
 bool Graph::is_binary() const {
@@ -453,13 +547,18 @@ Tables all_tables(const Graph& graph) {
     tables.add(scope, values);
   }
   const auto& potts = graph.potts_pairs;
+  std::map<std::pair<std::size_t, double>, std::uint32_t> known;  // equal pairs share a table
   std::vector<double> values;
   for (std::size_t f = 0; f < potts.size(); ++f) {
     const VariableId scope[2] = {potts.first[f], potts.second[f]};
     const std::size_t K = graph.cardinalities[scope[0]];
-    values.assign(K * K, 0.0);
-    for (std::size_t k = 0; k < K; ++k) values[k * K + k] = potts.couplings[f];
-    tables.add(scope, values);
+    const auto [table, is_new] = known.try_emplace({K, potts.couplings[f]});
+    if (is_new) {
+      values.assign(K * K, 0.0);
+      for (std::size_t k = 0; k < K; ++k) values[k * K + k] = potts.couplings[f];
+      table->second = tables.add_table(values);
+    }
+    tables.add_factor(scope, table->second);
   }
   return tables;
 }

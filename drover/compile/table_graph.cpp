@@ -6,11 +6,12 @@
 #include <numeric>
 
 namespace drover {
-namespace {
 
-float to_log2(double natural) {
+float log2_of(double natural) {
   return static_cast<float>(natural * std::numbers::log2e);
 }
+
+namespace {
 
 /// Collects float copies of the tables, one per table, shape and axis.
 class TableCopies {
@@ -52,7 +53,7 @@ class TableCopies {
           const std::size_t rest = b * after + a;
           const std::size_t place =
               own_axis_ == OwnAxis::slowest ? k * before * after + rest : rest * own + k;
-          out[place] = to_log2(values[(b * own + k) * after + a]);
+          out[place] = log2_of(values[(b * own + k) * after + a]);
         }
   }
 
@@ -94,6 +95,8 @@ void add_table_links(const Graph& graph, OwnAxis own_axis, std::span<const Varia
                      const std::vector<VariableId>& position, TableGraph& result) {
   const Tables& tables = graph.tables;
   const Incidences incidences = table_incidences(graph);
+  std::vector<std::size_t> uses(tables.table_count(), 0);
+  for (std::uint32_t table : tables.table_of) ++uses[table];
   TableCopies copies(tables, own_axis);
   std::vector<std::uint32_t> shape, strides;
   result.link_offsets.push_back(0);
@@ -108,7 +111,8 @@ void add_table_links(const Graph& graph, OwnAxis own_axis, std::span<const Varia
       // Strides of the layout that is stored: the own axis moved to its place, or, for a large table, the
       // original one.
       const std::uint32_t unmoved_axis = own_axis == OwnAxis::slowest ? 0 : arity - 1;
-      const std::uint32_t stored_axis = size <= largest_copied_table ? axis : unmoved_axis;
+      const bool is_copied = size <= largest_copied_table * uses[tables.table_of[factor]];
+      const std::uint32_t stored_axis = is_copied ? axis : unmoved_axis;
       strides.assign(arity, 1);
       std::uint32_t rest = own_axis == OwnAxis::slowest ? 1 : shape[stored_axis];
       for (std::uint32_t a = arity; a-- > 0;) {
@@ -140,10 +144,10 @@ void add_potts_links(const Graph& graph, const std::vector<VariableId>& position
   const auto for_each_pair = [&](auto&& visit) {
     for (std::size_t f = 0; f < graph.spin_pairs.size(); ++f)
       visit(position[graph.spin_pairs.first[f]], position[graph.spin_pairs.second[f]],
-            to_log2(2 * graph.spin_pairs.couplings[f]));
+            log2_of(2 * graph.spin_pairs.couplings[f]));
     for (std::size_t f = 0; f < graph.potts_pairs.size(); ++f)
       visit(position[graph.potts_pairs.first[f]], position[graph.potts_pairs.second[f]],
-            to_log2(graph.potts_pairs.couplings[f]));
+            log2_of(graph.potts_pairs.couplings[f]));
   };
   result.potts_offsets.assign(n + 1, 0);
   for_each_pair([&](VariableId i, VariableId j, float) {
@@ -161,16 +165,19 @@ void add_potts_links(const Graph& graph, const std::vector<VariableId>& position
 
 }  // namespace
 
-TableGraph make_table_graph(const Graph& graph, OwnAxis own_axis, std::span<const VariableId> order) {
+TableGraph make_table_graph(const Graph& graph, OwnAxis own_axis, std::span<const VariableId> order,
+                            WithUnary with_unary) {
   assert(order.size() == graph.size());
   TableGraph result;
   std::vector<VariableId> position(graph.size());
   result.unary_offsets.push_back(0);
+  if (with_unary == WithUnary::yes) result.unary.reserve(graph.unary.size());
   for (std::size_t p = 0; p < order.size(); ++p) {
     position[order[p]] = static_cast<VariableId>(p);
     result.cardinalities.push_back(graph.cardinalities[order[p]]);
-    for (double value : graph.unary_of(order[p])) result.unary.push_back(to_log2(value));
-    result.unary_offsets.push_back(result.unary.size());
+    result.unary_offsets.push_back(result.unary_offsets.back() + graph.cardinalities[order[p]]);
+    if (with_unary == WithUnary::no) continue;
+    for (double value : graph.unary_of(order[p])) result.unary.push_back(log2_of(value));
   }
   add_potts_links(graph, position, result);
   add_table_links(graph, own_axis, order, position, result);

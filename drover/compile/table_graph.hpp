@@ -7,8 +7,8 @@
 // Everything is stored in units of log 2 (log2 of the factors), so that a kernel exponentiates with exp2. A
 // spin pair J is the Potts link 2J: their difference, the constant -J, cancels in a conditional. Each table
 // is copied once per axis of its scope with that axis slowest or fastest, whichever the kernel streams over,
-// and tied tables share their copies; a table above `largest_copied_table` entries is kept once and read with
-// strides instead.
+// and tied tables share their copies; a table of more than `largest_copied_table` entries for each factor
+// that uses it is kept once and read with strides instead.
 #pragma once
 
 #include <cstddef>
@@ -64,8 +64,15 @@ inline constexpr std::size_t entry_padding = 64;
 
 enum class OwnAxis { slowest, fastest };
 
-/// Variable p of the result is variable order[p] of the graph.
-TableGraph make_table_graph(const Graph& graph, OwnAxis own_axis, std::span<const VariableId> order);
+enum class WithUnary { no, yes };
+
+/// Variable p of the result is variable order[p] of the graph; without its unaries for a kernel that lays
+/// them out itself.
+TableGraph make_table_graph(const Graph& graph, OwnAxis own_axis, std::span<const VariableId> order,
+                            WithUnary with_unary = WithUnary::yes);
+
+/// The unit of all numbers here.
+float log2_of(double natural);
 
 /// 0, 1, 2, ...
 std::vector<VariableId> natural_order(const Graph& graph);

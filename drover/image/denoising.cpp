@@ -92,17 +92,47 @@ double sigma_of_signs(const NoisyImage& image) {
   return 0.5 * (low + high);
 }
 
-void add_pixel_unaries(Model& model, const NoisyImage& image, double sigma, std::uint32_t states) {
-  std::vector<double> log_values(states);
-  for (std::size_t i = 0; i < image.values.size(); ++i) {
-    for (std::uint32_t k = 0; k < states; ++k)
-      log_values[k] = log_likelihood(image.values[i], level_of_state(k, states), sigma, image.range);
-    model.unaries.add(static_cast<VariableId>(i), log_values);
-  }
-}
-
 Edges pixel_edges(const NoisyImage& image) {
   return grid_edges(static_cast<std::uint32_t>(image.width), static_cast<std::uint32_t>(image.height), false);
+}
+
+// Calls see(pixel, state, log likelihood) for all of them in order.
+template <class See>
+void for_each_likelihood(const NoisyImage& image, double sigma, std::uint32_t states, See see) {
+  for (std::size_t i = 0; i < image.values.size(); ++i)
+    for (std::uint32_t k = 0; k < states; ++k)
+      see(i, k, log_likelihood(image.values[i], level_of_state(k, states), sigma, image.range));
+}
+
+void add_pixel_unaries(Model& model, const NoisyImage& image, double sigma, std::uint32_t states) {
+  std::vector<double> log_values(states);
+  for_each_likelihood(image, sigma, states, [&](std::size_t i, std::uint32_t k, double value) {
+    log_values[k] = value;
+    if (k + 1 == states) model.unaries.add(static_cast<VariableId>(i), log_values);
+  });
+}
+
+// The pairs of neighbours, without what is known of each pixel.
+Model binary_prior(const NoisyImage& image, double coupling) {
+  return ising(pixel_edges(image), Draw::constant(coupling), Draw::constant(0), 0);
+}
+
+Model grey_prior(const NoisyImage& image, std::uint32_t levels, double coupling, double truncation) {
+  assert(levels >= 2);
+  Model model;
+  model.cardinalities.assign(image.values.size(), levels);
+  std::vector<double> table;
+  for (std::uint32_t k = 0; k < levels; ++k)
+    for (std::uint32_t l = 0; l < levels; ++l)
+      table.push_back(-coupling *
+                      std::min(std::abs(level_of_state(k, levels) - level_of_state(l, levels)), truncation));
+  const std::uint32_t shared = model.tables.add_table(table);
+  const Edges edges = pixel_edges(image);
+  for (std::size_t e = 0; e < edges.size(); ++e) {
+    const VariableId scope[2] = {edges.first[e], edges.second[e]};
+    model.tables.add_factor(scope, shared);
+  }
+  return model;
 }
 
 }  // namespace
@@ -169,29 +199,26 @@ double estimate_sigma_grey(const NoisyImage& image) {
 }
 
 Model denoising_model(const NoisyImage& image, double sigma, double coupling) {
-  Model model = ising(pixel_edges(image), Draw::constant(coupling), Draw::constant(0), 0);
+  Model model = binary_prior(image, coupling);
   add_pixel_unaries(model, image, sigma, 2);
   return model;
 }
 
 Model grey_denoising_model(const NoisyImage& image, double sigma, std::uint32_t levels, double coupling,
                            double truncation) {
-  assert(levels >= 2);
-  Model model;
-  model.cardinalities.assign(image.values.size(), levels);
+  Model model = grey_prior(image, levels, coupling, truncation);
   add_pixel_unaries(model, image, sigma, levels);
-  std::vector<double> table;
-  for (std::uint32_t k = 0; k < levels; ++k)
-    for (std::uint32_t l = 0; l < levels; ++l)
-      table.push_back(-coupling *
-                      std::min(std::abs(level_of_state(k, levels) - level_of_state(l, levels)), truncation));
-  const std::uint32_t shared = model.tables.add_table(table);
-  const Edges edges = pixel_edges(image);
-  for (std::size_t e = 0; e < edges.size(); ++e) {
-    const VariableId scope[2] = {edges.first[e], edges.second[e]};
-    model.tables.add_factor(scope, shared);
-  }
   return model;
+}
+
+Graph denoising_graph(const NoisyImage& image, double sigma, std::uint32_t levels, double coupling,
+                      double truncation) {
+  Graph graph =
+      compile(levels == 2 ? binary_prior(image, coupling) : grey_prior(image, levels, coupling, truncation));
+  for_each_likelihood(image, sigma, levels, [&](std::size_t i, std::uint32_t k, double value) {
+    graph.unary[graph.unary_offsets[i] + k] += value;
+  });
+  return graph;
 }
 
 double level_of_state(std::uint32_t state, std::uint32_t states) {

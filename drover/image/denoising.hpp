@@ -23,7 +23,7 @@
 #include <span>
 #include <vector>
 
-#include "drover/model/model.hpp"
+#include "drover/compile/graph.hpp"
 
 namespace drover {
 
@@ -58,6 +58,11 @@ Model denoising_model(const NoisyImage& image, double sigma, double coupling);
 /// State k is level -1 + 2 k / (levels - 1).
 Model grey_denoising_model(const NoisyImage& image, double sigma, std::uint32_t levels, double coupling,
                            double truncation);
+
+/// What compile() makes of these (black and white for two levels), in half the memory: an image's
+/// likelihoods, one for each pixel and level, are written where they stay.
+Graph denoising_graph(const NoisyImage& image, double sigma, std::uint32_t levels, double coupling,
+                      double truncation);
 
 /// The level that state k of `states` stands for, -1 .. +1.
 double level_of_state(std::uint32_t state, std::uint32_t states);

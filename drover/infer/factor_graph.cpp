@@ -59,17 +59,25 @@ FactorGraph factor_graph(const Graph& graph, std::span<const char> chosen) {
   };
   add_pairs(FactorKind::spin_pair, graph.spin_pairs);
   add_pairs(FactorKind::potts_pair, graph.potts_pairs);
+  // A table of K x K entries is looked at once, for the first factor of that shape that uses it.
+  constexpr std::uint32_t not_looked_at = ~0U, not_recognised = ~0U - 1;
+  std::vector<std::uint32_t> recognised(graph.tables.table_count(), not_looked_at);
   for (std::size_t f = 0; f < graph.tables.size(); ++f) {
     const auto scope = graph.tables.scope(f);
-    std::optional<TruncatedLinear> shape;
-    if (scope.size() == 2 && graph.cardinalities[scope[0]] == graph.cardinalities[scope[1]])
-      shape = recognise_truncated_linear(graph.tables.values(f), graph.cardinalities[scope[0]]);
-    if (shape) {
-      result.truncated_linear.push_back(*shape);
-      add(FactorKind::truncated_linear, result.truncated_linear.size() - 1, scope);
-    } else {
+    if (scope.size() != 2 || graph.cardinalities[scope[0]] != graph.cardinalities[scope[1]]) {
       add(FactorKind::table, f, scope);
+      continue;
     }
+    std::uint32_t& shape = recognised[graph.tables.table_of[f]];
+    if (shape == not_looked_at) {
+      const auto found = recognise_truncated_linear(graph.tables.values(f), graph.cardinalities[scope[0]]);
+      shape = found ? static_cast<std::uint32_t>(result.truncated_linear.size()) : not_recognised;
+      if (found) result.truncated_linear.push_back(*found);
+    }
+    if (shape == not_recognised)
+      add(FactorKind::table, f, scope);
+    else
+      add(FactorKind::truncated_linear, shape, scope);
   }
 
   for (std::size_t g = 0; g < graph.gates.size(); ++g) add(FactorKind::gate, g, graph.gates.scope(g));

@@ -26,11 +26,12 @@ struct TruncatedLinear {
 struct FactorGraph {
   const Graph* graph = nullptr;  ///< holds the parameters; must outlive this
 
-  std::vector<FactorKind> kind;           ///< of every factor
-  std::vector<std::uint32_t> index;       ///< of every factor, in its kind's list (truncated_linear: below)
-  std::vector<std::size_t> edge_offsets;  ///< factor f: edges edge_offsets[f] .. edge_offsets[f + 1]
-  std::vector<VariableId> variable;       ///< of every edge
-  std::vector<std::uint32_t> factor;      ///< of every edge
+  std::vector<FactorKind> kind;  ///< of every factor
+  std::vector<std::uint32_t>
+      index;  ///< of every factor, in its kind's list (truncated_linear: below, shared by ties)
+  std::vector<std::size_t> edge_offsets;      ///< factor f: edges edge_offsets[f] .. edge_offsets[f + 1]
+  std::vector<VariableId> variable;           ///< of every edge
+  std::vector<std::uint32_t> factor;          ///< of every edge
   std::vector<std::size_t> message_offsets;   ///< edge e: message_offsets[e] .. message_offsets[e + 1]
   std::vector<std::size_t> variable_offsets;  ///< variable v: edges_of[variable_offsets[v] ...]
   std::vector<std::size_t> edges_of;

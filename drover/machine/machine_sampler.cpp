@@ -4,7 +4,7 @@
 #include <array>
 #include <cmath>
 
-#include "drover/compile/spin_graph.hpp"
+#include "drover/compile/reweight.hpp"
 #include "drover/core/parallel.hpp"
 #include "drover/core/random.hpp"
 #include "drover/sample/gibbs/dense_gibbs_with_gradients.hpp"
@@ -22,13 +22,21 @@ std::uint64_t seed_of(std::uint64_t seed, std::uint64_t iteration) {
   return (std::uint64_t{words[0]} << 32) | words[1];
 }
 
+/// The graph of a machine whose edges stay from one step to the next.
+const SpinGraph& graph_of(const BinaryMachine& machine, SpinGraph& kept) {
+  if (kept.size() == machine.variables() && kept.weight.size() == 2 * machine.edges())
+    reweight(kept, machine);
+  else
+    kept = spin_graph(machine);
+  return kept;
+}
+
 class GibbsMachineSampler : public MachineSampler {
  public:
   explicit GibbsMachineSampler(const MachineSamplerOptions& options) : options_(options) {}
 
   void draw(const BinaryMachine& machine, std::uint64_t iteration, BitBatch& batch) override {
-    const SpinGraph graph = spin_graph(machine);
-    const GibbsSpinLanes kernel(graph);
+    const GibbsSpinLanes kernel(graph_of(machine, graph_));
     const std::size_t groups = (options_.chains + 63) / 64;
     const bool fresh = states_.empty() || !options_.persistent;
     states_.resize(groups);
@@ -47,6 +55,7 @@ class GibbsMachineSampler : public MachineSampler {
 
  private:
   MachineSamplerOptions options_;
+  SpinGraph graph_;
   std::vector<GibbsSpinLanes::State> states_;
 };
 
@@ -55,7 +64,7 @@ class GwgMachineSampler : public MachineSampler {
   explicit GwgMachineSampler(const MachineSamplerOptions& options) : options_(options) {}
 
   void draw(const BinaryMachine& machine, std::uint64_t iteration, BitBatch& batch) override {
-    const SpinGraph graph = spin_graph(machine);
+    const SpinGraph& graph = graph_of(machine, graph_);
     const double pairs = static_cast<double>(graph.size()) * static_cast<double>(graph.size());
     if (static_cast<double>(graph.weight.size()) >= dense_share * pairs)
       draw_with(DenseGibbsWithGradients(graph), dense_states_, iteration, batch,
@@ -88,6 +97,7 @@ class GwgMachineSampler : public MachineSampler {
   }
 
   MachineSamplerOptions options_;
+  SpinGraph graph_;
   std::vector<GibbsWithGradients::State> states_;
   std::vector<DenseGibbsWithGradients::State> dense_states_;
 };
@@ -98,7 +108,7 @@ class PmpMachineSampler : public MachineSampler {
 
   void draw(const BinaryMachine& machine, std::uint64_t iteration, BitBatch& batch) override {
     const std::size_t n = machine.variables(), chains = options_.chains;
-    const auto solver = batch_max_product(spin_graph(machine));
+    const auto solver = batch_max_product(graph_of(machine, graph_));
     extra_.resize(chains * n);
     states_.resize(chains * n);
     const bool fresh = noise_.empty() || !options_.persistent;
@@ -143,6 +153,7 @@ class PmpMachineSampler : public MachineSampler {
   }
 
   MachineSamplerOptions options_;
+  SpinGraph graph_;
   std::vector<float> noise_;  ///< normal numbers, two per chain and variable
   std::vector<float> extra_;
   std::vector<std::uint8_t> states_;

@@ -19,11 +19,12 @@ namespace drover {
 namespace {
 
 std::string bp_why_not(const Problem& problem, Task) {
-  return why_not_schedule(problem);
+  const std::string reason = why_not_schedule(problem);
+  return reason.empty() ? why_not_message_memory(problem) : reason;
 }
 
-std::string max_product_why_not(const Problem& problem, Task) {
-  const std::string reason = why_not_schedule(problem);
+std::string max_product_why_not(const Problem& problem, Task task) {
+  const std::string reason = bp_why_not(problem, task);
   return reason.empty() ? why_not_maximum(problem) : reason;
 }
 
@@ -212,6 +213,21 @@ std::string why_not_maximum(const Problem& problem) {
   if (!has_large_noisy_or(problem.compact_graph())) return "";
   return fmt::format("the best state of a noisy-OR factor of more than {} inputs has no fast message",
                      largest_noisy_or);
+}
+
+std::string why_not_message_memory(const Problem& problem) {
+  const Graph& graph = problem.compact_graph();
+  double entries = 4.0 * static_cast<double>(graph.spin_pairs.size());
+  for (VariableId v : graph.potts_pairs.first) entries += 2.0 * graph.cardinalities[v];
+  for (VariableId v : graph.tables.scopes) entries += graph.cardinalities[v];
+  for (std::size_t g = 0; g < graph.gates.size(); ++g)
+    entries += 2.0 * static_cast<double>(graph.gates.scope(g).size());
+  // A double per entry of a message; unaries, sums, counts of zeros, beliefs and their errors per state.
+  const double bytes = 8 * entries + 36.0 * static_cast<double>(graph.unary.size());
+  const auto limit = static_cast<double>(problem.memory_limit_bytes());
+  if (bytes <= limit) return "";
+  return fmt::format("its messages would need {:.3g} GB, the memory limit is {:.3g} GB", bytes / 1e9,
+                     limit / 1e9);
 }
 
 void polish(const Problem& problem, BestStateResult& result) {

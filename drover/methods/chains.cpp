@@ -42,6 +42,7 @@ ChainOptions chain_options(const Problem& problem, Task task, std::uint32_t defa
   options.target_rhat = chains.target_rhat.value_or(0);
   options.target_mcse = chains.target_mcse.value_or(0);
   const std::uint64_t usual = usual_burn_in(problem, options.chains);
+  if (task == Task::marginals) options.state_values = asked.state_values;
   options.burn_in = chains.burn_in.value_or(usual);
 
   const bool by_time = problem.control().has_time_limit();
@@ -98,6 +99,7 @@ std::uint64_t fingerprint(const Graph& graph) {
     add(pairs->couplings);
   }
   add(graph.tables.log_values);
+  add(graph.tables.table_of);
   add(graph.tables.scopes);
   add(graph.clamped_value);
   add(graph.model_variable);
@@ -198,6 +200,47 @@ void warn_if_not_converged(const Diagnostics& diagnostics, RunFacts& facts) {
         "the run has NOT converged: largest R-hat {:.3f} (wanted: at most 1.01), smallest effective sample "
         "size {:.0f} (wanted: at least 400); take more sweeps or try another method such as tempering",
         diagnostics.rhat_max, diagnostics.ess_min));
+}
+
+void fill_means(const SegmentStore& store, MarginalsResult& result) {
+  const std::size_t n = store.entries();
+  result.means.resize(n);
+  result.means_mcse.resize(n);
+  result.rhat.resize(n);
+  result.ess.resize(n);
+  parallel_for(IndexRange(0, n, 256), [&](const IndexRange& range) {
+    std::vector<double> scratch;
+    for (std::size_t v = range.begin(); v != range.end(); ++v) {
+      const EntryDiagnostics one = diagnose_entry(store, v, scratch);
+      result.means[v] = store.mean(v);
+      result.means_mcse[v] = one.mcse;
+      result.rhat[v] = one.rhat;
+      result.ess[v] = one.ess;
+    }
+  });
+  for (std::size_t v = 0; v < n; ++v) {
+    result.diagnostics.rhat_max = std::fmax(result.diagnostics.rhat_max, result.rhat[v]);
+    result.diagnostics.ess_min = std::fmin(result.diagnostics.ess_min, result.ess[v]);
+    result.diagnostics.mcse_max = std::fmax(result.diagnostics.mcse_max, result.means_mcse[v]);
+  }
+  settle_exact_averages(store, result.diagnostics);
+  result.converged = is_converged(result.diagnostics);
+  warn_if_not_converged(result.diagnostics, result);
+}
+
+void check_estimate_memory(const Problem& problem, std::size_t entries, std::uint32_t lanes,
+                           const ChainOptions& options) {
+  const std::uint64_t batches = (options.chains + lanes - 1) / lanes;
+  const auto count = static_cast<double>(entries);
+  // Sums of every lane, at least eight segments of eight groups or of every chain, and the result.
+  const double bytes =
+      count * (4.0 * static_cast<double>(batches * lanes) + 32.0 * std::min(options.chains, 8U) + 16);
+  const auto limit = static_cast<double>(problem.memory_limit_bytes());
+  if (bytes <= limit) return;
+  throw Error(ErrorKind::misfit,
+              fmt::format("the estimates of {} probabilities by {} would need {:.3g} GB, the memory limit is "
+                          "{:.3g} GB: fewer chains, fewer states or a higher limit",
+                          entries, counted(options.chains, "chain"), bytes / 1e9, limit / 1e9));
 }
 
 void fill_marginals(const Graph& graph, const SegmentStore& store, MarginalsResult& result) {

@@ -51,6 +51,11 @@ class Checkpoint {
 
 /// Fills marginals, errors, R-hat, ESS, convergence and their warnings from the store.
 void fill_marginals(const Graph& graph, const SegmentStore& store, MarginalsResult& result);
+/// The same for a store of means, one entry per variable.
+void fill_means(const SegmentStore& store, MarginalsResult& result);
+/// Raises misfit when the sums and means of so many entries would exceed the memory limit.
+void check_estimate_memory(const Problem& problem, std::size_t entries, std::uint32_t lanes,
+                           const ChainOptions& options);
 void fill_trace(const ScoreTrace& trace, std::uint32_t chains, std::uint64_t burn_in,
                 MarginalsResult& result);
 Trace score_trace(const ScoreTrace& trace, std::uint32_t chains);
@@ -141,6 +146,8 @@ template <Kernel K, class SeeState = IgnoreState>
 MarginalsResult marginals_by_chains(const Problem& problem, std::string_view method, const K& kernel,
                                     const ChainOptions& options, const RunControl& control,
                                     SeeState see_state = {}) {
+  if (options.state_values.empty() || !SumsValues<K>)
+    check_estimate_memory(problem, kernel.entry_count(), kernel.lanes(), options);
   ChainRun<K> run(kernel, options);
   if (!problem.start().empty()) run.start_at(problem.start());
   std::unique_ptr<PairCounter> pairs;
@@ -155,7 +162,10 @@ MarginalsResult marginals_by_chains(const Problem& problem, std::string_view met
   MarginalsResult result;
   note_resolved(options, result);
   fill_facts(run, result);
-  fill_marginals(problem.graph(), run.store(), result);
+  if (run.sums_values())
+    fill_means(run.store(), result);
+  else
+    fill_marginals(problem.graph(), run.store(), result);
   fill_trace(run.trace(), options.chains, run.burn_in(), result);
   result.rhat_over_time.series.resize(1);
   for (const ConvergencePoint& point : run.convergence()) {
@@ -165,7 +175,7 @@ MarginalsResult marginals_by_chains(const Problem& problem, std::string_view met
   result.best_state = run.best_state();
   result.best_log_score = run.best_log_score();
   if (pairs) pairs->fill(result);
-  if (problem.options().check) check_against_exact(problem, result, control);
+  if (problem.options().check && !run.sums_values()) check_against_exact(problem, result, control);
   return result;
 }
 

@@ -27,6 +27,8 @@ void warn_of_cycles(bool is_forest, RunFacts& facts);
 /// Standard errors and diagnostics of samplers do not exist here.
 void fill_unknown_errors(MarginalsResult& result);
 
+/// Why messages do not fit the memory limit; empty when they do.
+std::string why_not_message_memory(const Problem& problem);
 /// Why messages of maxima cannot be had; empty when they can.
 std::string why_not_maximum(const Problem& problem);
 

@@ -63,6 +63,7 @@ LogZResult logz(const Problem& problem, const RunControl& control) {
 
 std::string why_not_generalized(const Problem& problem, Task) {
   const Graph& graph = problem.graph();
+  if (graph.is_strictly_positive()) return "";
   for (std::size_t f = 0; f < graph.tables.size(); ++f)
     for (double value : graph.tables.values(f))
       if (value == log_zero)

@@ -20,6 +20,7 @@
 #include "drover/run/segment_diagnostics.hpp"
 #include "drover/run/segment_store.hpp"
 #include "drover/sample/kernel.hpp"
+#include "drover/sample/value_sums.hpp"
 
 namespace drover {
 
@@ -33,6 +34,9 @@ struct ChainOptions {
   double target_rhat = 0;  ///< stop when reached with enough draws (result.hpp); 0: no such rule
   double target_mcse = 0;
   std::size_t estimator_memory = std::size_t{1} << 30;
+  /// What the states stand for; then, where the kernel can (sample/value_sums.hpp), the estimates are of the
+  /// mean of it, one entry per variable.
+  std::vector<float> state_values{};
 };
 
 /// Log scores of every chain at the recorded sweeps; when it is full every second record goes.
@@ -67,8 +71,9 @@ class ChainRun {
     const std::uint32_t lanes = kernel.lanes();
     const std::uint32_t batches = (options.chains + lanes - 1) / lanes;
     for (std::uint32_t b = 0; b < batches; ++b) states_.push_back(kernel.start(options.seed, b * lanes));
-    sums_.assign(batches, std::vector<float>(kernel.entry_count() * lanes, 0.0F));
-    store_ = SegmentStore(kernel.entry_count(), options.chains, options.estimator_memory);
+    const std::size_t entries = sums_values() ? kernel.size() : kernel.entry_count();
+    sums_.assign(batches, std::vector<float>(entries * lanes, 0.0F));
+    store_ = SegmentStore(entries, options.chains, options.estimator_memory);
     burn_in_ = options.burn_in;
     trace_.capacity = std::clamp<std::size_t>((std::size_t{1} << 24) / options.chains, 16, 1024);
     // Chosen without looking at `sweeps`, so that a resumed run records what an uninterrupted one would.
@@ -108,6 +113,8 @@ class ChainRun {
     if (open_draws_ > 0) close_segment();
   }
 
+  /// Whether the entries of the store are means of state_values, one per variable.
+  bool sums_values() const { return SumsValues<K> && !options_.state_values.empty(); }
   bool reached_target() const { return reached_target_; }
   /// Whether the time limit cut the burn-in that was asked for.
   bool shortened_burn_in() const { return shortened_burn_in_; }
@@ -176,10 +183,12 @@ class ChainRun {
   void advance(std::uint64_t stride) {
     parallel_for(std::size_t{0}, states_.size(), [&](std::size_t b) {
       for (std::uint64_t s = done_; s < done_ + stride; ++s) {
-        if (is_kept(s))
-          kernel_.sweep(states_[b], s, ConditionalSums{sums_[b]});
-        else
+        if (!is_kept(s))
           kernel_.sweep(states_[b], s);
+        else if (!sums_values())
+          kernel_.sweep(states_[b], s, ConditionalSums{sums_[b]});
+        else if constexpr (SumsValues<K>)
+          kernel_.sweep(states_[b], s, ValueSums{sums_[b], options_.state_values});
       }
     });
     for (std::uint64_t s = done_; s < done_ + stride; ++s) {

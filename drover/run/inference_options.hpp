@@ -80,6 +80,9 @@ struct InferenceOptions {
   bool pairs = false;                    ///< also the joint distributions of pairs that share a factor
   bool check = false;                    ///< compare with exact marginals where they can be had
   Checkpointing checkpoint{};
+  /// With a value for each state of every variable, methods that can give means of them instead of marginals,
+  /// which may be too many to hold.
+  std::vector<float> state_values{};
   std::string input{};  ///< what the model is called in the answer; empty: its own name
   /// Chains and iterations start here, a state of every variable of the model, unless it is empty.
   std::vector<Value> start{};

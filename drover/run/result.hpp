@@ -50,8 +50,11 @@ struct Trace {
 };
 
 struct MarginalsResult : RunFacts {
-  Distributions marginals;   ///< of every free variable
-  Distributions mcse;        ///< the same shape; zeros for exact answers
+  Distributions marginals;  ///< of every free variable
+  Distributions mcse;       ///< the same shape; zeros for exact answers
+  /// Instead of these two, where options.state_values ask for it and the method can: the mean of every free
+  /// variable's value and its standard error.
+  std::vector<double> means, means_mcse;
   std::vector<double> rhat;  ///< per free variable; NaN for exact answers
   std::vector<double> ess;
   bool exact = false;

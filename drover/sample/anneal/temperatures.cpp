@@ -1,9 +1,11 @@
 #include "drover/sample/anneal/temperatures.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cassert>
 #include <cmath>
 #include <limits>
+#include <map>
 
 namespace drover {
 
@@ -47,17 +49,19 @@ std::vector<Feel> feels(const Graph& graph) {
   };
   add_pairs(graph.spin_pairs, 2);
   add_pairs(graph.potts_pairs, 1);
+  // A tied table is looked at once for each stride and number of states.
+  std::map<std::array<std::size_t, 3>, double> known;
   for (std::size_t f = 0; f < graph.tables.size(); ++f) {
     const auto table = graph.tables.values(f);
     std::size_t stride = table.size();
     for (VariableId v : graph.tables.scope(f)) {
       const std::size_t states = graph.cardinalities[v];
       stride /= states;
-      double most = 0;
-      for (std::size_t block = 0; block < table.size(); block += states * stride)
+      const auto [most, is_new] = known.try_emplace({graph.tables.table_of[f], states, stride}, 0.0);
+      for (std::size_t block = 0; is_new && block < table.size(); block += states * stride)
         for (std::size_t base = block; base < block + stride; ++base)
-          most = std::max(most, change_along(table.data() + base, states, stride));
-      result[v].add(most);
+          most->second = std::max(most->second, change_along(table.data() + base, states, stride));
+      result[v].add(most->second);
     }
   }
   return result;

@@ -117,6 +117,23 @@ DualPlan make_dual_plan(const Graph& graph, double inverse_temperature) {
     for (double value : graph.tables.values(f)) values.push_back(tempered(value));
     return known.emplace(key, dual_of_factor(cardinalities, values)).first->second;
   };
+  struct PairTable {
+    std::size_t begin;  // in plan.tables
+    double weight;
+  };
+  std::map<std::pair<std::uint32_t, std::uint32_t>, PairTable> known_pairs;  // by table and first cardinality
+  const auto pair_table = [&](std::size_t f) {
+    const std::uint32_t rows = graph.cardinalities[graph.tables.scope(f)[0]];
+    const auto [found, is_new] = known_pairs.try_emplace({graph.tables.table_of[f], rows});
+    if (!is_new) return found->second;
+    std::vector<double> values;
+    for (double value : graph.tables.values(f)) values.push_back(tempered(value));
+    const double highest = *std::max_element(values.begin(), values.end());
+    const auto columns = static_cast<std::uint32_t>(values.size() / rows);
+    found->second = {plan.tables.size(), pair_weight(rows, columns, values)};
+    for (double value : values) plan.tables.push_back(std::exp(value - highest));
+    return found->second;
+  };
   for (std::size_t f = 0; f < graph.tables.size(); ++f) {
     const auto scope = graph.tables.scope(f);
     if (scope.size() > 2) {
@@ -124,12 +141,9 @@ DualPlan make_dual_plan(const Graph& graph, double inverse_temperature) {
       continue;
     }
     DualLink link{scope[0], scope[1]};
-    link.table = plan.tables.size();
-    std::vector<double> values;
-    for (double value : graph.tables.values(f)) values.push_back(tempered(value));
-    const double highest = *std::max_element(values.begin(), values.end());
-    for (double value : values) plan.tables.push_back(std::exp(value - highest));
-    link.weight = pair_weight(graph.cardinalities[scope[0]], graph.cardinalities[scope[1]], values);
+    const PairTable table = pair_table(f);
+    link.table = table.begin;
+    link.weight = table.weight;
     link.mixture_begin = static_cast<std::uint32_t>(plan.mixtures.size());
     place(dual_of(f), scope, graph, plan);
     close_link(link);

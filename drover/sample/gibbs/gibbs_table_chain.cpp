@@ -34,7 +34,8 @@ struct ChainSweep {
   std::uint32_t chain;
   std::uint64_t sweep;
   float inverse_temperature;
-  float* sums;  // or null
+  float* sums;                // or null
+  const float* state_values;  // sums are of their means, by variable; null: of every entry
 };
 
 /// Working arrays of one thread.
@@ -147,6 +148,12 @@ HWY_NOINLINE void add_conditionals(const ChainSweep& run, const ChainGroup& grou
   HWY_ALIGN float scales[group_sites];
   hn::StoreU(hn::Div(hn::Set(d, 1.0F), total), d, scales);
   for (std::uint32_t lane = 0; lane < N && site + lane < group.count; ++lane) {
+    if (run.state_values != nullptr) {
+      float mean = 0;
+      for (std::uint32_t k = 0; k < group.states; ++k) mean += weights[k * N + lane] * run.state_values[k];
+      run.sums[run.layout->order[group.first + site + lane]] += mean * scales[lane];
+      continue;
+    }
     float* sums = run.sums + run.layout->conditional[group.first + site + lane];
     for (std::uint32_t k = group.states == 2 ? 1 : 0; k < group.states; ++k)
       *sums++ += weights[k * N + lane] * scales[lane];
@@ -293,6 +300,8 @@ std::vector<VariableId> group_order(const Graph& graph, const std::vector<std::u
 
 /// Cuts the order into groups; with random scan there are none and slots are variables.
 void make_groups(const Graph& graph, const std::vector<std::uint32_t>& colours, ChainLayout& layout) {
+  // Groups are full but for the last of a colour and cardinality: this is about what they need.
+  layout.unary.reserve(graph.unary.size() + graph.unary.size() / 64);
   const auto n = static_cast<std::uint32_t>(graph.size());
   for (std::uint32_t p = 0; p < n;) {
     const VariableId v = layout.order[p];
@@ -320,13 +329,14 @@ void make_groups(const Graph& graph, const std::vector<std::uint32_t>& colours, 
 }
 
 /// Copies unaries and Potts links site-minor into the groups, and renames the links of tables.
-void fill_groups(ChainLayout& layout) {
+void fill_groups(const Graph& graph, ChainLayout& layout) {
   TableGraph& tables = layout.tables;
   for (const ChainGroup& group : layout.groups)
     for (std::uint32_t site = 0; site < group.count; ++site) {
       const VariableId p = group.first + site;
+      const auto unary = graph.unary_of(layout.order[p]);
       for (std::uint32_t k = 0; k < group.states; ++k)
-        layout.unary[group.unary + k * group_sites + site] = tables.unary[tables.unary_offsets[p] + k];
+        layout.unary[group.unary + k * group_sites + site] = log2_of(unary[k]);
       const auto links = tables.potts_of(p);
       for (std::size_t round = 0; round < links.size(); ++round) {
         const std::size_t place = group.potts + round * group_sites + site;
@@ -336,9 +346,7 @@ void fill_groups(ChainLayout& layout) {
       }
     }
   for (LinkedVariable& other : tables.others) other.variable = layout.slot_of[layout.order[other.variable]];
-  // Only the groups are read from here on.
-  tables.unary = {};
-  tables.potts = {};
+  tables.potts = {};  // only the groups are read from here on
 }
 
 ChainLayout make_layout(const Graph& graph, Scan scan) {
@@ -353,9 +361,9 @@ ChainLayout make_layout(const Graph& graph, Scan scan) {
     const Adjacency neighbours = adjacency(graph);
     const std::vector<std::uint32_t> colours = colour_variables(neighbours.offsets, neighbours.list).colour;
     layout.order = group_order(graph, colours);
-    layout.tables = make_table_graph(graph, OwnAxis::fastest, layout.order);
+    layout.tables = make_table_graph(graph, OwnAxis::fastest, layout.order, WithUnary::no);
     make_groups(graph, colours, layout);
-    fill_groups(layout);
+    fill_groups(graph, layout);
   }
   const std::vector<std::size_t> offsets = conditional_offsets(graph);
   for (VariableId v : layout.order) layout.conditional.push_back(offsets[v]);
@@ -391,10 +399,18 @@ void GibbsTableChain::sweep(State& state, std::uint64_t sweep_number) const {
 
 void GibbsTableChain::sweep(State& state, std::uint64_t sweep_number, ConditionalSums sums) const {
   assert(sums.sums.empty() || sums.sums.size() == entry_count());
-  float* const sum_data = sums.sums.empty() ? nullptr : sums.sums.data();
-  if (options_.scan == Scan::random) return sweep_one_by_one(state, sweep_number, sum_data);
+  run(state, sweep_number, sums.sums.empty() ? nullptr : sums.sums.data(), nullptr);
+}
+
+void GibbsTableChain::sweep(State& state, std::uint64_t sweep_number, ValueSums sums) const {
+  assert(sums.sums.size() == size() && sums.values.size() == max_states_);
+  run(state, sweep_number, sums.sums.data(), sums.values.data());
+}
+
+void GibbsTableChain::run(State& state, std::uint64_t sweep_number, float* sums, const float* values) const {
+  if (options_.scan == Scan::random) return sweep_one_by_one(state, sweep_number, sums, values);
   const ChainSweep run{&layout_,     state.values.data(),       state.seed, state.first_chain,
-                       sweep_number, state.inverse_temperature, sum_data};
+                       sweep_number, state.inverse_temperature, sums,       values};
   const auto update = [&](std::uint32_t begin, std::uint32_t end) {
     if (max_states_ <= stack_states && layout_.max_group_links <= stack_links) {
       float floats[2][group_sites * row_stride(stack_states)];
@@ -420,7 +436,8 @@ void GibbsTableChain::sweep(State& state, std::uint64_t sweep_number, Conditiona
   }
 }
 
-void GibbsTableChain::sweep_one_by_one(State& state, std::uint64_t sweep_number, float* sums) const {
+void GibbsTableChain::sweep_one_by_one(State& state, std::uint64_t sweep_number, float* sums,
+                                       const float* values) const {
   shuffle_order(state.seed, sweep_number, state.order);
   const Random random(state.seed, Stream::sweep);
   const TableGraph& tables = layout_.tables;
@@ -450,7 +467,11 @@ void GibbsTableChain::sweep_one_by_one(State& state, std::uint64_t sweep_number,
       total += weights[k];
     }
     if (!(total > 0)) continue;  // outside the support: the variable keeps its value
-    if (sums != nullptr) {
+    if (values != nullptr) {
+      float mean = 0;
+      for (std::uint32_t k = 0; k < states; ++k) mean += weights[k] * values[k];
+      sums[v] += mean / total;
+    } else if (sums != nullptr) {
       float* entry = sums + layout_.conditional[v];
       for (std::uint32_t k = states == 2 ? 1 : 0; k < states; ++k) *entry++ += weights[k] / total;
     }

@@ -23,6 +23,7 @@
 #include "drover/compile/table_graph.hpp"
 #include "drover/sample/gibbs/gibbs_table_schedule.hpp"
 #include "drover/sample/kernel.hpp"
+#include "drover/sample/value_sums.hpp"
 
 namespace drover {
 
@@ -91,13 +92,15 @@ class GibbsTableChain {
   State start(std::uint64_t seed, std::uint32_t chain) const;
   void sweep(State& state, std::uint64_t sweep) const;
   void sweep(State& state, std::uint64_t sweep, ConditionalSums sums) const;
+  void sweep(State& state, std::uint64_t sweep, ValueSums sums) const;
   void read(const State& state, std::uint32_t lane, std::span<Value> values) const;
   void write(State& state, std::uint32_t lane, std::span<const Value> values) const;
   void log_scores(const State& state, std::span<double> scores) const;
   void set_inverse_temperatures(State& state, std::span<const float> inverse_temperatures) const;
 
  private:
-  void sweep_one_by_one(State& state, std::uint64_t sweep, float* sums) const;
+  void run(State& state, std::uint64_t sweep, float* sums, const float* values) const;
+  void sweep_one_by_one(State& state, std::uint64_t sweep, float* sums, const float* values) const;
 
   const Graph* graph_;
   Options options_;

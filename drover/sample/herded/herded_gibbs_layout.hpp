@@ -27,10 +27,15 @@ namespace drover {
 
 enum class HerdedSchedule { sequential, colours, jacobi };
 
+/// Variables of so many states keep visits instead of weights at first: the states are the same bits, but
+/// below this little is saved.
+inline constexpr std::uint32_t herded_visits_from_states = 17;
+
 struct HerdedOptions {
   HerdedSchedule schedule = HerdedSchedule::sequential;
   std::vector<VariableId> order;           ///< of the sequential scan; empty: 0, 1, 2, ...
   std::vector<std::vector<Value>> starts;  ///< see check_starts() in gibbs_table_schedule.hpp
+  std::uint32_t visits_from_states = herded_visits_from_states;  ///< see herded_gibbs_visited.hpp
 };
 
 class HerdedLayout {
@@ -44,6 +49,7 @@ class HerdedLayout {
   const Graph& graph() const { return *graph_; }
   HerdedSchedule schedule() const { return options_.schedule; }
   std::span<const VariableId> order() const { return order_; }
+  std::uint32_t visits_from_states() const { return options_.visits_from_states; }
 
   VariableId variable(std::size_t position) const { return order_[position]; }
   std::uint32_t states(std::size_t position) const { return states_[position]; }

@@ -48,6 +48,21 @@ std::vector<double> distinct_counts(const Graph& graph, const std::vector<double
   return counts;
 }
 
+/// A bound of what a variable keeps of its visits; places of hash tables are at most four for each key.
+double visited_bytes(std::uint32_t states, double configurations, std::size_t degree, std::uint64_t visits) {
+  const double width = herded_weight_count(states);
+  double stored = std::min(configurations, static_cast<double>(visits));
+  double bytes = sizeof(HerdedTable);
+  if (states >= herded_visits_from_states) {
+    const auto few = static_cast<double>(std::min<std::uint64_t>(visits, HerdedVisits::most));
+    const double often = few / herded_visits_before_weights(states);
+    stored = std::min(stored, often + (static_cast<double>(visits) - few));
+    bytes += sizeof(HerdedVisits) + (1.25 * few + 8) * (4 + 2.0 * static_cast<double>(degree));
+    if (stored <= 4) return bytes + 2 * stored * (8 + 4 * width);
+  }
+  return bytes + 4 * stored * (8 + 4 * width);
+}
+
 HerdedPlan plan_of(const Graph& graph, const std::vector<double>& configurations, HerdedShare share,
                    std::uint32_t bins, std::uint32_t chains, std::uint64_t visits) {
   const double most = configurations.empty() ? 0 : *std::ranges::max_element(configurations);
@@ -56,6 +71,11 @@ HerdedPlan plan_of(const Graph& graph, const std::vector<double>& configurations
   plan.bins = share == HerdedShare::bins ? bins : 0;
   plan.enumerated =
       share == HerdedShare::dense || (share == HerdedShare::exact && most <= most_enumerated_when_shared);
+  std::vector<std::size_t> degrees(graph.size(), 0);
+  if (!plan.enumerated) {
+    const Adjacency near = adjacency(graph);
+    for (VariableId v = 0; v < graph.size(); ++v) degrees[v] = near.of(v).size();
+  }
   std::vector<double> rows = configurations;
   if (share == HerdedShare::exact) rows = distinct_counts(graph, configurations);
   for (VariableId v = 0; v < graph.size(); ++v) {
@@ -64,8 +84,7 @@ HerdedPlan plan_of(const Graph& graph, const std::vector<double>& configurations
     if (plan.enumerated)
       plan.bytes += rows[v] * 8 * width;
     else
-      plan.bytes +=
-          4 * std::min(rows[v], static_cast<double>(visits)) * (8 + 4 * width) + sizeof(HerdedTable);
+      plan.bytes += visited_bytes(graph.cardinalities[v], rows[v], degrees[v], visits);
   }
   plan.bytes *= chains;
   return plan;
