@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "drover/compile/compile_gates.hpp"
+#include "drover/compile/merge_factors.hpp"
 #include "drover/core/error.hpp"
 #include "drover/core/plural.hpp"
 
@@ -50,6 +51,7 @@ class Compiler {
     for (std::size_t f = 0; f < model_.tables.size(); ++f)
       add_table(model_.tables.scope(f), model_.tables.values(f));
     add_gates(model_, graph_);
+    merge_factors(graph_);
     check_support();
     return std::move(graph_);
   }
