@@ -24,9 +24,9 @@ std::string why_not_messages(const Problem& problem, Task) {
 TreeReweighted run_trw(const Problem& problem, const Monitor& monitor, RunFacts& facts) {
   const Graph& graph = problem.compact_graph();
   const bool is_forest = breadth_first(factor_graph(graph)).is_forest;
-  TreeReweighted run =
-      tree_reweighted(graph, belief_options(problem, Semiring::sum, is_forest),
-                      static_cast<std::uint64_t>(problem.settings().seed), reporting_to(problem, monitor));
+  TreeReweighted run = tree_reweighted(graph, belief_options(problem, Semiring::sum, is_forest),
+                                       static_cast<std::uint64_t>(problem.settings().seed),
+                                       reporting_to(problem, monitor), going_on(monitor));
   facts.sweeps = run.iterations;
   facts.details["iterations"] = run.iterations;
   facts.details["converged"] = run.converged;

@@ -13,9 +13,11 @@ BeliefOptions belief_options(const Problem& problem, Semiring semiring, bool is_
 /// Reports progress and asks whether to stop; the monitor must outlive it.
 OnIteration reporting_to(const Problem& problem, const Monitor& monitor);
 
-/// Iterations (with those done before elsewhere), convergence, and the warning that belongs to it.
-void note_run(const BeliefPropagation& beliefs, std::uint64_t iterations_before, bool is_forest,
-              RunFacts& facts);
+/// Asks the monitor between iterations; it must outlive this.
+GoOn going_on(const Monitor& monitor);
+
+/// Iterations, convergence, and the warning that belongs to it.
+void note_run(const BeliefPropagation& beliefs, bool is_forest, RunFacts& facts);
 
 void warn_of_cycles(bool is_forest, RunFacts& facts);
 
