@@ -45,7 +45,9 @@ void measure_methods(std::size_t side, const NoisyImage& noisy, std::span<const 
     InferenceOptions options;
     options.method = name;
     options.herded.share = share;
-    options.chains = {.count = 1, .sweeps = 30, .burn_in = 0};
+    options.chains.count = 1;
+    options.chains.sweeps = 30;
+    options.chains.burn_in = 0;
     options.messages.iterations = 30;
     options.start = most_likely_states(noisy, 2);
     double error = 0;

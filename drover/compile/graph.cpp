@@ -8,6 +8,7 @@
 #include <map>
 
 #include "drover/compile/compile_gates.hpp"
+#include "drover/compile/merge_factors.hpp"
 #include "drover/compile/reweight.hpp"
 #include "drover/core/error.hpp"
 #include "drover/core/plural.hpp"
@@ -73,6 +74,7 @@ class Compiler {
     for (const DenseLayer& layer : model_.dense_layers) add_dense_layer(layer);
     add_tables();
     add_gates(model_, graph_);
+    merge_factors(graph_);
     check_support();
     return std::move(graph_);
   }

@@ -16,7 +16,9 @@ namespace drover {
 
 namespace {
 
-constexpr std::size_t grain = 512;  // factors or variables of one task
+constexpr std::size_t grain = 512;             // factors or variables of one task
+constexpr std::size_t factors_a_look = 16384;  // between two questions whether to go on
+constexpr std::size_t updates_a_look = 1024;   // the same, of the residual schedule
 
 // Working memory of one task.
 struct Workspace {
@@ -60,7 +62,6 @@ BeliefPropagation::BeliefPropagation(const FactorGraph& graph, const BeliefOptio
     normalise(options_.semiring, {messages_.data() + graph_.message_offsets[e],
                                   graph_.message_offsets[e + 1] - graph_.message_offsets[e]});
   sum_messages();
-  if (options_.schedule == MessageSchedule::sequential) order_ = breadth_first(graph_);
 }
 
 void BeliefPropagation::set_unary(std::span<const double> unary) {
@@ -176,26 +177,37 @@ void BeliefPropagation::store_and_update(std::size_t factor, const double* propo
   correct(+1);
 }
 
-double BeliefPropagation::flood() {
+double BeliefPropagation::flood(const GoOn& go_on) {
   // In place: what a factor reads is its own messages and the sums, which stand still meanwhile.
-  const double change =
-      parallel_max(IndexRange(0, graph_.factor_count(), grain), 0.0, [&](const IndexRange& range) {
-        Workspace work(graph_.largest_factor);
-        double largest = 0;
-        for (std::size_t f = range.begin(); f != range.end(); ++f) {
-          propose(f, work.in.data(), work.out.data(), work.factor);
-          largest = std::max(largest, damp_and_store(f, work.out.data()));
-        }
-        return largest;
-      });
+  double change = 0;
+  for (std::size_t begin = 0; begin < graph_.factor_count(); begin += factors_a_look) {
+    if (begin > 0 && go_on && !go_on()) break;
+    const std::size_t end = std::min(graph_.factor_count(), begin + factors_a_look);
+    change = parallel_max(IndexRange(begin, end, grain), change, [&](const IndexRange& range) {
+      Workspace work(graph_.largest_factor);
+      double largest = 0;
+      for (std::size_t f = range.begin(); f != range.end(); ++f) {
+        propose(f, work.in.data(), work.out.data(), work.factor);
+        largest = std::max(largest, damp_and_store(f, work.out.data()));
+      }
+      return largest;
+    });
+  }
   sum_messages();
   return change;
 }
 
-double BeliefPropagation::pass() {
+double BeliefPropagation::pass(const GoOn& go_on) {
   Workspace work(graph_.largest_factor);
   double change = 0;
+  std::size_t visited = 0;
+  bool stopped = false;
   const auto visit = [&](std::uint32_t f) {
+    if (stopped) return;
+    if (++visited % factors_a_look == 0 && go_on && !go_on()) {
+      stopped = true;
+      return;
+    }
     propose(f, work.in.data(), work.out.data(), work.factor);
     change = std::max(change, change_of(f, work.out.data()));
     store_and_update(f, work.out.data());
@@ -207,7 +219,7 @@ double BeliefPropagation::pass() {
 }
 
 // As many factors as there are, each time the one whose messages would change most.
-double BeliefPropagation::residual_round() {
+double BeliefPropagation::residual_round(const GoOn& go_on) {
   const std::size_t factors = graph_.factor_count();
   const std::size_t leaves = std::bit_ceil(std::max<std::size_t>(1, factors));
   Workspace work(graph_.largest_factor);
@@ -227,8 +239,13 @@ double BeliefPropagation::residual_round() {
   sum_messages();
   pending_.resize(messages_.size());
   tournament_.assign(2 * leaves, 0.0);
-  for (std::size_t f = 0; f < factors; ++f) refresh(f);
+  for (std::size_t f = 0; f < factors; ++f) {
+    if (f % factors_a_look == factors_a_look - 1 && go_on && !go_on())
+      return std::numeric_limits<double>::infinity();
+    refresh(f);
+  }
   for (std::size_t update = 0; update < factors && tournament_[1] > options_.tolerance; ++update) {
+    if (update % updates_a_look == updates_a_look - 1 && go_on && !go_on()) break;
     std::size_t node = 1;
     while (node < leaves) node = tournament_[2 * node] >= tournament_[2 * node + 1] ? 2 * node : 2 * node + 1;
     const std::size_t f = node - leaves;
@@ -241,32 +258,93 @@ double BeliefPropagation::residual_round() {
   return factors == 0 ? 0.0 : tournament_[1];
 }
 
-void BeliefPropagation::run(const OnIteration& on_iteration) {
-  for (std::uint64_t i = 0; i < options_.iterations; ++i) {
-    switch (options_.schedule) {
-      case MessageSchedule::flooding:
-        change_ = flood();
-        break;
-      case MessageSchedule::sequential:
-        change_ = pass();
-        break;
-      case MessageSchedule::residual:
-        change_ = residual_round();
-        break;
-    }
-    ++iterations_;
-    const bool go_on = !on_iteration || on_iteration(iterations_, change_);
-    if (converged() || !go_on) return;
+double BeliefPropagation::iterate(const GoOn& go_on) {
+  if (engine_) return engine_->iterate(options_.damping, options_.tolerance, go_on);
+  switch (options_.schedule) {
+    case MessageSchedule::flooding:
+      return flood(go_on);
+    case MessageSchedule::sequential:
+      return pass(go_on);
+    case MessageSchedule::residual:
+      return residual_round(go_on);
   }
+  return 0;
+}
+
+void BeliefPropagation::run(const OnIteration& on_iteration, const GoOn& go_on) {
+  engine_ = engine();
+  if (!engine_ && options_.schedule == MessageSchedule::sequential && order_.variables.empty())
+    order_ = breadth_first(graph_);
+  bool stopped = false;
+  const GoOn asked = [&] {
+    stopped |= go_on && !go_on();
+    return !stopped;
+  };
+  for (std::uint64_t i = 0; i < options_.iterations; ++i) {
+    const double change = iterate(asked);
+    if (stopped) break;  // what was not looked at may have changed more
+    change_ = change;
+    ++iterations_;
+    const bool more = !on_iteration || on_iteration(iterations_, change_);
+    if (converged() || !more) break;
+  }
+  if (engine_) take_messages(*engine_);
+  engine_.reset();
+}
+
+std::unique_ptr<SpinEngine> BeliefPropagation::engine() const {
+  const Graph& graph = *graph_.graph;
+  if (!options_.vectors || graph_.edge_count() == 0) return nullptr;
+  SpinProblem problem;
+  problem.semiring = options_.semiring;
+  for (std::size_t f = 0; f < graph_.factor_count(); ++f) {
+    const std::size_t edge = graph_.edge_offsets[f];
+    if (edge == graph_.edge_offsets[f + 1]) continue;
+    if (graph_.kind[f] != FactorKind::spin_pair) return nullptr;
+    const double* message = messages_.data() + graph_.message_offsets[edge];
+    problem.first.push_back(graph_.variable[edge]);
+    problem.second.push_back(graph_.variable[edge + 1]);
+    problem.coupling.push_back(scale(f) * graph.spin_pairs.couplings[graph_.index[f]]);
+    problem.to_first.push_back(message[1] - message[0]);
+    problem.to_second.push_back(message[3] - message[2]);
+    if (!appearance_.empty()) problem.appearance.push_back(appearance_[f]);
+  }
+  // Variables of more states stand alone here; nobody asks for their log odds.
+  for (VariableId v = 0; v < graph_.variable_count(); ++v) {
+    const double* unary = unary_.data() + graph.unary_offsets[v];
+    problem.log_odds.push_back(graph.cardinalities[v] == 2 ? unary[1] - unary[0] : 0.0);
+    if (!std::isfinite(problem.log_odds.back())) return nullptr;
+  }
+  const bool in_order = options_.schedule == MessageSchedule::sequential;
+  return spin_engine(problem, options_.schedule,
+                     in_order ? breadth_first(graph_).variables : std::vector<VariableId>());
+}
+
+void BeliefPropagation::take_messages(const SpinEngine& engine) {
+  const SpinPairMessages found = engine.messages();
+  std::size_t pair = 0;
+  for (std::size_t f = 0; f < graph_.factor_count(); ++f) {
+    const std::size_t edge = graph_.edge_offsets[f];
+    if (edge == graph_.edge_offsets[f + 1]) continue;
+    double* message = messages_.data() + graph_.message_offsets[edge];
+    message[0] = message[2] = 0;
+    message[1] = found.to_first[pair];
+    message[3] = found.to_second[pair++];
+    normalise(options_.semiring, {message, 2});
+    normalise(options_.semiring, {message + 2, 2});
+  }
+  sum_messages();
 }
 
 std::vector<double> BeliefPropagation::log_beliefs() const {
   std::vector<double> beliefs(sums_.size());
+  const std::vector<double> log_odds = engine_ ? engine_->log_odds() : std::vector<double>();
   for (VariableId v = 0; v < graph_.variable_count(); ++v) {
     const std::size_t begin = graph_.graph->unary_offsets[v], end = graph_.graph->unary_offsets[v + 1];
     double high = log_zero;
     for (std::size_t k = begin; k < end; ++k) {
       beliefs[k] = zeros_[k] > 0 ? log_zero : sums_[k];
+      if (engine_ && graph_.graph->cardinalities[v] == 2) beliefs[k] = k == begin ? 0.0 : log_odds[v];
       high = std::max(high, beliefs[k]);
     }
     if (high == log_zero) fail_impossible(v);

@@ -18,21 +18,24 @@
 // threads); `sequential` goes through the factors breadth first, backwards and forwards, and is exact on
 // forests after one such iteration; `residual` always sends the messages of the factor that changed most.
 //
+// Graphs of spin pairs without hard zeros are handed to a vector engine (spin_engine.hpp), which has the same
+// fixed points and sends in an order of its own; everything else is done here, factor by factor.
+//
 // When it fails: on graphs with cycles it may not converge, and what it converges to is an approximation
 // whose error is not known. Both are said in the result, not hidden.
 #pragma once
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <span>
 #include <vector>
 
 #include "drover/infer/factor_graph.hpp"
 #include "drover/infer/factor_messages.hpp"
+#include "drover/infer/spin_engine.hpp"
 
 namespace drover {
-
-enum class MessageSchedule { flooding, sequential, residual };
 
 struct BeliefOptions {
   Semiring semiring = Semiring::sum;
@@ -41,6 +44,7 @@ struct BeliefOptions {
   double damping = 0;               ///< share of the old message that is kept, 0 <= damping < 1
   /// Converged when no message changes by more: in probability (sum) or relative to its size (maximum).
   double tolerance = 1e-10;
+  bool vectors = true;  ///< false: factor by factor also where a vector engine fits, as the reference
 };
 
 /// Called after every iteration with their number and the largest change; false stops.
@@ -52,8 +56,9 @@ class BeliefPropagation {
   BeliefPropagation(const FactorGraph& graph, const BeliefOptions& options,
                     std::span<const double> appearance = {});
 
-  /// Iterates until converged, stopped or at the limit. May be called again to go on.
-  void run(const OnIteration& on_iteration = {});
+  /// Iterates until converged, stopped or at the limit. May be called again to go on. A stop by `go_on`
+  /// leaves the last iteration half done and not counted.
+  void run(const OnIteration& on_iteration = {}, const GoOn& go_on = {});
 
   /// For the next run().
   void set_iteration_limit(std::uint64_t iterations) { options_.iterations = iterations; }
@@ -98,9 +103,13 @@ class BeliefPropagation {
   double damp_and_store(std::size_t factor, const double* proposed);
   void store_and_update(std::size_t factor, const double* proposed);
   double change_of(std::size_t factor, const double* proposed) const;
-  double flood();
-  double pass();
-  double residual_round();
+  double flood(const GoOn& go_on);
+  double pass(const GoOn& go_on);
+  double residual_round(const GoOn& go_on);
+  double iterate(const GoOn& go_on);
+  /// The engine for this graph at the present messages, if there is one.
+  std::unique_ptr<SpinEngine> engine() const;
+  void take_messages(const SpinEngine& engine);
   [[noreturn]] void fail_impossible(VariableId v) const;
 
   const FactorGraph& graph_;
@@ -109,11 +118,12 @@ class BeliefPropagation {
   std::vector<double> scales_;
   std::vector<double> unary_;
   std::vector<double> messages_;
-  std::vector<double> sums_;          // finite part of b, by unary offset
-  std::vector<std::uint32_t> zeros_;  // how many terms of b are minus infinity
-  FactorOrder order_;                 // sequential only
-  std::vector<double> pending_;       // residual only: proposed messages
-  std::vector<double> tournament_;    // residual only: a tree of maxima over the factors' changes
+  std::vector<double> sums_;            // finite part of b, by unary offset
+  std::vector<std::uint32_t> zeros_;    // how many terms of b are minus infinity
+  FactorOrder order_;                   // sequential only
+  std::vector<double> pending_;         // residual only: proposed messages
+  std::vector<double> tournament_;      // residual only: a tree of maxima over the factors' changes
+  std::unique_ptr<SpinEngine> engine_;  // only during a run; holds the messages meanwhile
   std::uint64_t iterations_ = 0;
   double change_;
 };

@@ -66,11 +66,11 @@ ForestCover cover_by_forests(const FactorGraph& graph, std::uint64_t seed, std::
 }
 
 TreeReweighted tree_reweighted(const Graph& graph, const BeliefOptions& options, std::uint64_t seed,
-                               const OnIteration& on_iteration) {
+                               const OnIteration& on_iteration, const GoOn& go_on) {
   const FactorGraph layout = factor_graph(graph);
   const ForestCover cover = cover_by_forests(layout, seed);
   BeliefPropagation beliefs(layout, options, cover.appearance);
-  beliefs.run(on_iteration);
+  beliefs.run(on_iteration, go_on);
   TreeReweighted result;
   result.marginals = beliefs.marginals();
   result.converged = beliefs.converged();

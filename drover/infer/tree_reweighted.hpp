@@ -40,6 +40,6 @@ struct TreeReweighted {
 };
 
 TreeReweighted tree_reweighted(const Graph& graph, const BeliefOptions& options, std::uint64_t seed,
-                               const OnIteration& on_iteration = {});
+                               const OnIteration& on_iteration = {}, const GoOn& go_on = {});
 
 }  // namespace drover

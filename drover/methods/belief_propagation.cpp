@@ -4,12 +4,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <numeric>
 
 #include "drover/core/error.hpp"
 #include "drover/infer/gate_messages.hpp"
 #include "drover/infer/iterated_modes.hpp"
-#include "drover/infer/spin_messages.hpp"
 #include "drover/methods/all.hpp"
 #include "drover/methods/chains.hpp"
 #include "drover/methods/message_passing.hpp"
@@ -28,50 +26,11 @@ std::string max_product_why_not(const Problem& problem, Task task) {
   return reason.empty() ? why_not_maximum(problem) : reason;
 }
 
-// Floods a large spin graph in float first, as far as float goes; the messages then start those in double.
-// Returns the iterations this took, none when it does not apply.
-std::uint64_t flood_in_float(const Graph& graph, const BeliefOptions& options,
-                             const OnIteration& on_iteration, BeliefPropagation& beliefs) {
-  constexpr std::size_t fewest_pairs = 1000;
-  constexpr float near_enough = 1e-4f;
-  const SpinPairs& pairs = graph.spin_pairs;
-  if (options.schedule != MessageSchedule::flooding || !graph.is_spin() || pairs.size() < fewest_pairs)
-    return 0;
-  const SpinGraph spins = spin_graph(graph);
-  if (spins.neighbour.size() != 2 * pairs.size()) return 0;  // several pairs of the same two variables
-  SpinMessages fast(spins, options.semiring);
-  std::uint64_t sweeps = 0;
-  while (sweeps + 1 < options.iterations) {
-    const float change = fast.sweep(static_cast<float>(options.damping));
-    ++sweeps;
-    if (!on_iteration(sweeps, static_cast<double>(change)) || change < near_enough) break;
-  }
-  // By first, then second variable, as the fast messages are. J s s' is w x x' with w = 4 J but for fields,
-  // which move -2 J from each message to the unaries.
-  std::vector<std::uint32_t> order(pairs.size());
-  std::iota(order.begin(), order.end(), 0U);
-  std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
-    return std::pair(pairs.first[a], pairs.second[a]) < std::pair(pairs.first[b], pairs.second[b]);
-  });
-  const SpinMessages::PairMessages found = fast.messages();
-  std::vector<double> messages(4 * pairs.size(), 0.0);
-  for (std::size_t p = 0; p < order.size(); ++p) {
-    const std::uint32_t f = order[p];
-    messages[4 * f + 1] = static_cast<double>(found.backward[p]) - 2 * pairs.couplings[f];
-    messages[4 * f + 3] = static_cast<double>(found.forward[p]) - 2 * pairs.couplings[f];
-  }
-  beliefs.set_messages(messages);
-  return sweeps;
-}
-
 // Runs message passing and says how it went.
-void run(const Problem& problem, const BeliefOptions& options, bool is_forest,
+void run(const RunControl& control, const BeliefOptions& options, bool is_forest,
          const OnIteration& on_iteration, BeliefPropagation& beliefs, RunFacts& facts) {
-  const std::uint64_t in_float = flood_in_float(problem.compact_graph(), options, on_iteration, beliefs);
-  beliefs.set_iteration_limit(options.iterations - in_float);
-  beliefs.run(
-      [&](std::uint64_t iteration, double change) { return on_iteration(in_float + iteration, change); });
-  note_run(beliefs, in_float, is_forest, facts);
+  beliefs.run(on_iteration, going_on(control));
+  note_run(beliefs, is_forest, facts);
   note_resolved(options, facts);
 }
 
@@ -81,7 +40,7 @@ MarginalsResult marginals(const Problem& problem, const RunControl& control) {
   const BeliefOptions options = belief_options(problem, Semiring::sum, order.is_forest);
   BeliefPropagation beliefs(layout, options);
   MarginalsResult result;
-  run(problem, options, order.is_forest, reporting_to(problem, control), beliefs, result);
+  run(control, options, order.is_forest, reporting_to(problem, control), beliefs, result);
   warn_of_cycles(order.is_forest, result);
   for (const auto& p : beliefs.marginals()) result.marginals.push_back(p);
   result.converged = beliefs.converged();
@@ -97,7 +56,7 @@ LogZResult logz(const Problem& problem, const RunControl& control) {
   const BeliefOptions options = belief_options(problem, Semiring::sum, order.is_forest);
   BeliefPropagation beliefs(layout, options);
   LogZResult result;
-  run(problem, options, order.is_forest, reporting_to(problem, control), beliefs, result);
+  run(control, options, order.is_forest, reporting_to(problem, control), beliefs, result);
   warn_of_cycles(order.is_forest, result);
   result.log_z = beliefs.log_z();
   result.exact = order.is_forest && beliefs.converged();
@@ -126,10 +85,10 @@ BestStateResult map(const Problem& problem, const RunControl& control) {
   };
   const OnIteration reporting = reporting_to(problem, control);
   const OnIteration considering = [&](std::uint64_t iteration, double change) {
-    if (beliefs.iterations() > 0 && iteration % 16 == 0) consider(beliefs.decode());
+    if (iteration % 16 == 0) consider(beliefs.decode());
     return reporting(iteration, change);
   };
-  run(problem, options, order.is_forest, considering, beliefs, result);
+  run(control, options, order.is_forest, considering, beliefs, result);
   consider(beliefs.decode());
   consider(beliefs.decode_in_order(order));
   polish(problem, result);
@@ -179,9 +138,12 @@ OnIteration reporting_to(const Problem& problem, const RunControl& control) {
   };
 }
 
-void note_run(const BeliefPropagation& beliefs, std::uint64_t iterations_before, bool is_forest,
-              RunFacts& facts) {
-  const std::uint64_t iterations = iterations_before + beliefs.iterations();
+GoOn going_on(const RunControl& control) {
+  return [&control] { return !control.should_stop(); };
+}
+
+void note_run(const BeliefPropagation& beliefs, bool is_forest, RunFacts& facts) {
+  const std::uint64_t iterations = beliefs.iterations();
   facts.sweeps = iterations;
   facts.updates = static_cast<double>(beliefs.messages().size()) * static_cast<double>(iterations);
   facts.details["iterations"] = iterations;

@@ -24,8 +24,9 @@ std::string why_not_messages(const Problem& problem, Task) {
 TreeReweighted run_trw(const Problem& problem, const RunControl& control, RunFacts& facts) {
   const Graph& graph = problem.compact_graph();
   const bool is_forest = breadth_first(factor_graph(graph)).is_forest;
-  TreeReweighted run = tree_reweighted(graph, belief_options(problem, Semiring::sum, is_forest),
-                                       problem.options().seed, reporting_to(problem, control));
+  TreeReweighted run =
+      tree_reweighted(graph, belief_options(problem, Semiring::sum, is_forest), problem.options().seed,
+                      reporting_to(problem, control), going_on(control));
   note_resolved(belief_options(problem, Semiring::sum, is_forest), facts);
   facts.sweeps = run.iterations;
   facts.details["iterations"] = run.iterations;

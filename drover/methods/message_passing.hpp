@@ -18,9 +18,11 @@ void note_resolved(const BeliefOptions& options, RunFacts& facts);
 /// Reports progress and asks whether to stop; the control must outlive it.
 OnIteration reporting_to(const Problem& problem, const RunControl& control);
 
-/// Iterations (with those done before elsewhere), convergence, and the warning that belongs to it.
-void note_run(const BeliefPropagation& beliefs, std::uint64_t iterations_before, bool is_forest,
-              RunFacts& facts);
+/// Asks the control between iterations; it must outlive this.
+GoOn going_on(const RunControl& control);
+
+/// Iterations, convergence, and the warning that belongs to it.
+void note_run(const BeliefPropagation& beliefs, bool is_forest, RunFacts& facts);
 
 void warn_of_cycles(bool is_forest, RunFacts& facts);
 

@@ -140,5 +140,66 @@ TEST(Compile, RefusesScopesAndValuesOutOfRange) {
   EXPECT_NE(message_of(repeated).find("twice"), std::string::npos);
 }
 
+// Every factor is stated several times, in its own words: as it is, turned round, as a table beside a pair.
+TEST(Compile, MergesFactorsOfOneScope) {
+  RandomSequence random(3, Stream::generate);
+  for (int round = 0; round < 50; ++round) {
+    Model model;
+    model.cardinalities = {2, 2, 3, 3, 2};
+    const auto table = [&](std::vector<VariableId> scope, bool zeros) {
+      std::size_t entries = 1;
+      for (VariableId v : scope) entries *= model.cardinalities[v];
+      std::vector<double> values(entries);
+      for (std::size_t e = 0; e < entries; ++e)
+        values[e] = zeros && e > 0 && random.below(4) == 0 ? log_zero : random.normal();
+      model.tables.add(scope, values);
+    };
+    for (int repeat = 0; repeat < 3; ++repeat) {
+      model.spin_pairs.add(0, 1, random.normal());
+      model.spin_pairs.add(4, 1, random.normal());
+      model.spin_pairs.add(1, 0, random.normal());
+      model.potts_pairs.add(2, 3, random.normal());
+      model.potts_pairs.add(3, 2, random.normal());
+      table({0, 2}, true);
+      table({2, 0}, true);
+      table({0, 4}, repeat == 1);
+      model.spin_pairs.add(4, 0, random.normal());
+      table({1, 2, 3}, true);
+      table({3, 1, 2}, true);
+      if (round % 2) table({3, 2}, true);
+    }
+    expect_same_scores(model, {});
+    const Graph graph = compile(model);
+    EXPECT_EQ(graph.pair_count() + graph.tables.size(), 6U);
+    Evidence evidence;  // and after slicing
+    evidence.variables = {3};
+    evidence.values = {0};
+    expect_same_scores(model, evidence);
+    const Graph sliced = compile(model, evidence);
+    EXPECT_EQ(sliced.pair_count() + sliced.tables.size(), 5U);
+  }
+}
+
+TEST(Compile, AModelWithoutRepetitionsKeepsItsOrder) {
+  Model model;
+  model.cardinalities = {2, 2, 2, 2};
+  model.spin_pairs.add(2, 3, 1);
+  model.spin_pairs.add(0, 3, 2);
+  model.spin_pairs.add(0, 1, 3);
+  const Graph graph = compile(model);
+  EXPECT_EQ(graph.spin_pairs.couplings, (std::vector<double>{1, 2, 3}));
+  EXPECT_EQ(graph.spin_pairs.first, (std::vector<VariableId>{2, 0, 0}));
+}
+
+TEST(Compile, FactorsOfOneScopeThatContradictEachOther) {
+  Model model;
+  model.cardinalities = {2, 2};
+  const VariableId scope[2] = {0, 1}, turned[2] = {1, 0};
+  const double equal[4] = {0, log_zero, log_zero, 0}, different[4] = {log_zero, 0, 0, log_zero};
+  model.tables.add(scope, equal);
+  model.tables.add(turned, different);
+  EXPECT_NE(message_of(model).find("impossible"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace drover

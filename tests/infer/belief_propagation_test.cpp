@@ -96,6 +96,39 @@ TEST(BeliefPropagation, OneSequentialIterationIsEnoughOnForests) {
   expect_marginals(beliefs.marginals(), exact.marginals(), 1e-10);
 }
 
+// A chain of three stays a tree when its pairs are stated forty times, as spin pairs, Potts pairs or tables.
+TEST(BeliefPropagation, ExactOnAChainWhoseFactorsAreStatedOftenTimes) {
+  for (const std::uint32_t states : {2U, 3U})
+    for (const bool zeros : {false, true}) {
+      Model model;
+      model.cardinalities = {states, states, states};
+      RandomSequence random(states, Stream::generate);
+      for (VariableId v = 0; v < 2; ++v)
+        for (int repeat = 0; repeat < 40; ++repeat) {
+          const VariableId scope[2] = {v + (repeat % 2), v + 1 - (repeat % 2)};
+          std::vector<double> values(std::size_t{states} * states);
+          for (double& value : values) value = 0.2 * random.normal();
+          if (zeros) values[1] = log_zero;
+          model.tables.add(scope, values);
+          if (states == 2)
+            model.spin_pairs.add(scope[0], scope[1], 0.1 * random.normal());
+          else
+            model.potts_pairs.add(scope[0], scope[1], 0.1 * random.normal());
+        }
+      const Graph graph = compile(model);
+      const FactorGraph layout = factor_graph(graph);
+      EXPECT_TRUE(breadth_first(layout).is_forest);
+      const Enumeration exact = enumerate(graph);
+      for (const MessageSchedule schedule : every_schedule) {
+        BeliefPropagation beliefs(layout, {.schedule = schedule});
+        beliefs.run();
+        ASSERT_TRUE(beliefs.converged());
+        expect_marginals(beliefs.marginals(), exact.marginals, 1e-9);
+        EXPECT_NEAR(beliefs.log_z(), exact.log_z, 1e-9);
+      }
+    }
+}
+
 TEST(MaxProduct, FindsTheBestStateOfForests) {
   for (std::uint64_t seed = 0; seed < 60; ++seed)
     for (const bool tied : {false, true}) {

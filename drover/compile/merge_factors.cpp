@@ -1,0 +1,196 @@
+#include "drover/compile/merge_factors.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <tuple>
+
+#include "drover/core/error.hpp"
+
+namespace drover {
+
+namespace {
+
+bool strictly_ascending(const Pairs& pairs) {
+  for (std::size_t p = 1; p < pairs.size(); ++p)
+    if (std::tie(pairs.first[p - 1], pairs.second[p - 1]) >= std::tie(pairs.first[p], pairs.second[p]))
+      return false;
+  return true;
+}
+
+// Keeps the pairs with keep[p] != 0.
+void remove_pairs(Pairs& pairs, const std::vector<char>& keep) {
+  std::size_t kept = 0;
+  for (std::size_t p = 0; p < pairs.size(); ++p) {
+    if (!keep[p]) continue;
+    pairs.first[kept] = pairs.first[p];
+    pairs.second[kept] = pairs.second[p];
+    pairs.couplings[kept++] = pairs.couplings[p];
+  }
+  pairs.first.resize(kept);
+  pairs.second.resize(kept);
+  pairs.couplings.resize(kept);
+}
+
+// Requires first < second in every pair.
+void merge_pairs(Pairs& pairs, std::size_t variables) {
+  if (strictly_ascending(pairs)) return;
+  std::vector<std::size_t> begins(variables + 1, 0);
+  for (VariableId v : pairs.first) ++begins[v + 1];
+  for (std::size_t v = 0; v < variables; ++v) begins[v + 1] += begins[v];
+  std::vector<std::size_t> by_first(pairs.size()), next(begins.begin(), begins.end() - 1);
+  for (std::size_t p = 0; p < pairs.size(); ++p) by_first[next[pairs.first[p]]++] = p;
+  std::vector<VariableId> joined_with(variables,
+                                      no_variable);  // the last first variable seen with this second
+  std::vector<std::size_t> pair_of(variables);
+  std::vector<char> keep(pairs.size(), 1);
+  for (std::size_t p : by_first) {
+    const VariableId i = pairs.first[p], j = pairs.second[p];
+    if (joined_with[j] == i) {
+      pairs.couplings[pair_of[j]] += pairs.couplings[p];
+      keep[p] = 0;
+    } else {
+      joined_with[j] = i;
+      pair_of[j] = p;
+    }
+  }
+  remove_pairs(pairs, keep);
+}
+
+// A factor by its scope; tables come first.
+struct Entry {
+  std::uint64_t hash;
+  enum class Kind : std::uint8_t { table, spin, potts } kind;
+  std::size_t index;
+};
+
+class TableMerger {
+ public:
+  explicit TableMerger(Graph& graph)
+      : graph_(graph), keep_spin_(graph.spin_pairs.size(), 1), keep_potts_(graph.potts_pairs.size(), 1) {}
+
+  void run() {
+    list_entries();
+    std::vector<char> keep(graph_.tables.size(), 1);
+    bool changed = false;
+    for (std::size_t begin = 0; begin < entries_.size();) {
+      std::size_t end = begin + 1;
+      while (end < entries_.size() && entries_[end].hash == entries_[begin].hash) ++end;
+      for (std::size_t a = begin; a < end; ++a) {
+        if (entries_[a].kind != Entry::Kind::table || !keep[entries_[a].index]) continue;
+        for (std::size_t b = a + 1; b < end; ++b) {
+          if (entries_[b].kind == Entry::Kind::table && !keep[entries_[b].index]) continue;
+          if (sorted_scope(entries_[a]) != sorted_scope(entries_[b])) continue;
+          changed = true;
+          add(entries_[b], entries_[a].index);
+          if (entries_[b].kind == Entry::Kind::table) keep[entries_[b].index] = 0;
+        }
+      }
+      begin = end;
+    }
+    if (!changed) return;
+    Tables merged;
+    for (std::size_t f = 0; f < graph_.tables.size(); ++f)
+      if (keep[f]) merged.add(graph_.tables.scope(f), graph_.tables.values(f));
+    graph_.tables = std::move(merged);
+    remove_pairs(graph_.spin_pairs, keep_spin_);
+    remove_pairs(graph_.potts_pairs, keep_potts_);
+  }
+
+ private:
+  std::vector<VariableId> sorted_scope(const Entry& entry) const {
+    if (entry.kind == Entry::Kind::table) {
+      const auto scope = graph_.tables.scope(entry.index);
+      std::vector<VariableId> sorted(scope.begin(), scope.end());
+      std::sort(sorted.begin(), sorted.end());
+      return sorted;
+    }
+    const Pairs& pairs = entry.kind == Entry::Kind::spin ? static_cast<const Pairs&>(graph_.spin_pairs)
+                                                         : static_cast<const Pairs&>(graph_.potts_pairs);
+    return {pairs.first[entry.index], pairs.second[entry.index]};
+  }
+
+  void list_entries() {
+    const auto put = [&](Entry entry) {
+      for (VariableId v : sorted_scope(entry)) entry.hash = (entry.hash ^ v) * 0x9e3779b97f4a7c15u;
+      entries_.push_back(entry);
+    };
+    bool pairs = false;
+    for (std::size_t f = 0; f < graph_.tables.size(); ++f) {
+      put({0, Entry::Kind::table, f});
+      pairs |= graph_.tables.scope(f).size() == 2;
+    }
+    for (std::size_t p = 0; pairs && p < graph_.spin_pairs.size(); ++p) put({0, Entry::Kind::spin, p});
+    for (std::size_t p = 0; pairs && p < graph_.potts_pairs.size(); ++p) put({0, Entry::Kind::potts, p});
+    std::sort(entries_.begin(), entries_.end(), [](const Entry& a, const Entry& b) {
+      return std::tie(a.hash, a.kind, a.index) < std::tie(b.hash, b.kind, b.index);
+    });
+  }
+
+  // Adds a factor to a table of the same variables.
+  void add(const Entry& entry, std::size_t to) {
+    const auto scope = graph_.tables.scope(to);
+    double* const values =
+        graph_.tables.log_values.data() + graph_.tables.table_offsets[graph_.tables.table_of[to]];
+    // Per slot of the table: how far its next state is in the other factor.
+    std::vector<std::size_t> strides(scope.size(), 0);
+    if (entry.kind == Entry::Kind::table) {
+      const auto other = graph_.tables.scope(entry.index);
+      std::size_t stride = 1;
+      for (std::size_t s = other.size(); s-- > 0; stride *= graph_.cardinalities[other[s]])
+        strides[static_cast<std::size_t>(std::find(scope.begin(), scope.end(), other[s]) - scope.begin())] =
+            stride;
+    }
+    std::vector<std::uint32_t> state(scope.size(), 0);
+    std::size_t at = 0;
+    bool possible = false;
+    for (std::size_t e = 0; e < graph_.tables.values(to).size(); ++e) {
+      values[e] += value_of(entry, at, state);
+      possible |= values[e] != log_zero;
+      for (std::size_t s = scope.size(); s-- > 0;) {
+        at += strides[s];
+        if (++state[s] < graph_.cardinalities[scope[s]]) break;
+        at -= strides[s] * state[s];
+        state[s] = 0;
+      }
+    }
+    if (!possible) fail_impossible(scope);
+    if (entry.kind == Entry::Kind::spin) keep_spin_[entry.index] = 0;
+    if (entry.kind == Entry::Kind::potts) keep_potts_[entry.index] = 0;
+  }
+
+  [[noreturn]] void fail_impossible(std::span<const VariableId> scope) const {
+    std::string names;
+    for (std::size_t s = 0; s < scope.size() && s < 8; ++s)
+      names += (s > 0 ? ", " : "") + graph_.name(scope[s]);
+    if (scope.size() > 8) names += ", ...";
+    throw Error(ErrorKind::bad_data,
+                fmt::format("the model is impossible: the factors over ({}) leave no state", names));
+  }
+
+  double value_of(const Entry& entry, std::size_t at, const std::vector<std::uint32_t>& state) const {
+    switch (entry.kind) {
+      case Entry::Kind::table:
+        return graph_.tables.values(entry.index)[at];
+      case Entry::Kind::spin:
+        return (state[0] == state[1] ? 1 : -1) * graph_.spin_pairs.couplings[entry.index];
+      case Entry::Kind::potts:
+        return state[0] == state[1] ? graph_.potts_pairs.couplings[entry.index] : 0.0;
+    }
+    return 0;
+  }
+
+  Graph& graph_;
+  std::vector<Entry> entries_;
+  std::vector<char> keep_spin_, keep_potts_;
+};
+
+}  // namespace
+
+void merge_factors(Graph& graph) {
+  merge_pairs(graph.spin_pairs, graph.size());
+  merge_pairs(graph.potts_pairs, graph.size());
+  if (graph.tables.size() > 0) TableMerger(graph).run();
+}
+
+}  // namespace drover

@@ -1,0 +1,256 @@
+#include "drover/infer/spin_kernels.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "drover/infer/spin_kernels.cpp"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+HWY_BEFORE_NAMESPACE();
+namespace drover {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+using Double = hn::CappedTag<double, spin_unit>;
+using Vector = hn::Vec<Double>;
+
+// Added to y, rounds it to a whole number, which is then in the lowest bits.
+constexpr double rounder = 0x1.8p52;
+
+// 2^y for -1000 <= y <= 0.
+HWY_INLINE Vector exp2_negative(Vector y) {
+  const Double d;
+  const hn::RebindToUnsigned<Double> du;
+  const auto shifted = hn::Add(y, hn::Set(d, rounder));
+  const auto f = hn::Sub(y, hn::Sub(shifted, hn::Set(d, rounder)));
+  auto p = hn::Set(d, 7.0372794991545595e-09);
+  p = hn::MulAdd(p, f, hn::Set(d, 1.0208537944351327e-07));
+  p = hn::MulAdd(p, f, hn::Set(d, 1.3215662828649158e-06));
+  p = hn::MulAdd(p, f, hn::Set(d, 1.525265811613482e-05));
+  p = hn::MulAdd(p, f, hn::Set(d, 0.0001540352996114633));
+  p = hn::MulAdd(p, f, hn::Set(d, 0.0013333558228562905));
+  p = hn::MulAdd(p, f, hn::Set(d, 0.009618129108034593));
+  p = hn::MulAdd(p, f, hn::Set(d, 0.05550410866445882));
+  p = hn::MulAdd(p, f, hn::Set(d, 0.24022650695908768));
+  p = hn::MulAdd(p, f, hn::Set(d, 0.6931471805599497));
+  p = hn::MulAdd(p, f, hn::Set(d, 1.0));
+  const auto exponent = hn::ShiftLeft<52>(hn::BitCast(du, shifted));
+  return hn::BitCast(d, hn::Add(hn::BitCast(du, p), exponent));
+}
+
+// (2 / log 2) atanh(t) / t, |t| <= 1/3.
+HWY_INLINE Vector twice_atanh_over(Vector t) {
+  const Double d;
+  const auto s = hn::Mul(t, t);
+  auto p = hn::Set(d, 0.25688966029624555);
+  p = hn::MulAdd(p, s, hn::Set(d, 0.14236609068224998));
+  p = hn::MulAdd(p, s, hn::Set(d, 0.19611929285226637));
+  p = hn::MulAdd(p, s, hn::Set(d, 0.2216467085578743));
+  p = hn::MulAdd(p, s, hn::Set(d, 0.26232349692321344));
+  p = hn::MulAdd(p, s, hn::Set(d, 0.3205984347712667));
+  p = hn::MulAdd(p, s, hn::Set(d, 0.41219859113701424));
+  p = hn::MulAdd(p, s, hn::Set(d, 0.5770780162850955));
+  p = hn::MulAdd(p, s, hn::Set(d, 0.9617966939262155));
+  p = hn::MulAdd(p, s, hn::Set(d, 2.8853900817779268));
+  return p;
+}
+
+// Which loop is compiled: the semiring, and whether weights may be strong.
+template <bool is_sum, bool is_strong>
+struct Kind {
+  static constexpr bool sum = is_sum, strong = is_strong;
+};
+
+template <class K>
+HWY_INLINE Vector message(Vector incoming, Vector minus_size, Vector decay) {
+  const Double d;
+  const auto sign = hn::Set(d, -0.0);
+  const auto minus_incoming = hn::Or(incoming, sign);  // -|P|
+  auto minus_result = hn::Max(minus_incoming, minus_size);
+  if constexpr (K::sum) {
+    auto y = minus_incoming;
+    if constexpr (K::strong) {
+      const auto raise = hn::Max(hn::Zero(d), hn::Sub(hn::Set(d, -spin_raised), minus_size));
+      y = hn::Min(hn::Zero(d), hn::Add(y, raise));
+    }
+    const auto e = exp2_negative(hn::Max(y, hn::Set(d, -1000.0))), c = hn::Abs(decay);
+    const auto high = hn::Max(e, c), low = hn::Min(e, c);
+    const auto rest = hn::NegMulAdd(high, high, hn::Set(d, 1.0));  // 1 - M^2
+    const auto below = hn::MulAdd(low, hn::Sub(hn::Set(d, 2.0), rest), hn::Add(high, high));
+    const auto t = hn::Div(hn::Mul(low, rest), below);
+    minus_result = hn::MulAdd(twice_atanh_over(t), t, minus_result);
+  }
+  // minus_result <= 0 but for rounding; the result has the sign of P W.
+  return hn::Xor(minus_result, hn::AndNot(hn::Xor(incoming, decay), sign));
+}
+
+// The largest change so far: of probabilities, or relative to the messages' size.
+template <class K>
+HWY_INLINE Vector larger_change(Vector largest, Vector sent, Vector old, Vector difference) {
+  const Double d;
+  if constexpr (!K::sum) {
+    const auto size = hn::Max(hn::Set(d, 1 / log_of_two), hn::Max(hn::Abs(sent), hn::Abs(old)));
+    return hn::Max(largest, hn::Div(hn::Abs(difference), size));
+  }
+  if constexpr (K::strong) {
+    const auto low = hn::Set(d, -spin_certain), high = hn::Set(d, spin_certain);
+    difference = hn::Sub(hn::Min(hn::Max(old, low), high), hn::Min(hn::Max(sent, low), high));
+  }
+  return hn::Max(largest, hn::Abs(difference));
+}
+
+// One vector of new messages; `old` becomes what they are after damping.
+template <class K>
+HWY_INLINE Vector update(Vector incoming, Vector minus_size, Vector decay, Vector damping, Vector& old,
+                         Vector largest) {
+  const auto sent = message<K>(incoming, minus_size, decay);
+  const auto difference = hn::Sub(old, sent);
+  largest = larger_change<K>(largest, sent, old, difference);
+  old = hn::MulAdd(damping, difference, sent);
+  return largest;
+}
+
+template <class K>
+double send_messages(const double* incoming, const double* minus_size, const double* decay, std::size_t count,
+                     double damping, const double* old, double* next) {
+  const Double d;
+  const std::size_t lanes = hn::Lanes(d);
+  const auto keep = hn::Set(d, damping);
+  auto largest = hn::Zero(d);
+  std::size_t e = 0;
+  for (; e + lanes <= count; e += lanes) {
+    auto a = hn::LoadU(d, old + e);
+    largest = update<K>(hn::LoadU(d, incoming + e), hn::LoadU(d, minus_size + e), hn::LoadU(d, decay + e),
+                        keep, a, largest);
+    hn::StoreU(a, d, next + e);
+  }
+  if (e < count) {
+    HWY_ALIGN double numbers[4][spin_unit] = {};
+    for (std::size_t k = 0; e + k < count; ++k) {
+      numbers[0][k] = incoming[e + k];
+      numbers[1][k] = minus_size[e + k];
+      numbers[2][k] = decay[e + k];
+      numbers[3][k] = old[e + k];
+    }
+    auto a = hn::Load(d, numbers[3]);
+    largest = update<K>(hn::Load(d, numbers[0]), hn::Load(d, numbers[1]), hn::Load(d, numbers[2]), keep, a,
+                        largest);
+    hn::Store(a, d, numbers[3]);
+    std::copy(numbers[3], numbers[3] + (count - e), next + e);
+  }
+  return hn::GetLane(hn::MaxOfLanes(d, largest)) * spin_change_unit(K::sum);
+}
+
+template <class K>
+double send_diagonal(const double* HWY_RESTRICT minus_size, const double* HWY_RESTRICT decay,
+                     double* HWY_RESTRICT forward, double* HWY_RESTRICT backward, std::size_t count,
+                     const double* HWY_RESTRICT beliefs, std::size_t distance, double damping) {
+  const Double d;
+  const auto keep = hn::Set(d, damping);
+  auto largest = hn::Zero(d);
+  for (std::size_t i = 0; i < count; i += hn::Lanes(d)) {
+    auto a = hn::LoadU(d, forward + i), c = hn::LoadU(d, backward + i);
+    const auto size = hn::LoadU(d, minus_size + i), fall = hn::LoadU(d, decay + i);
+    const auto to_second = hn::Sub(hn::LoadU(d, beliefs + i), c);
+    const auto to_first = hn::Sub(hn::LoadU(d, beliefs + i + distance), a);
+    largest = update<K>(to_second, size, fall, keep, a, largest);
+    largest = update<K>(to_first, size, fall, keep, c, largest);
+    hn::StoreU(a, d, forward + i);
+    hn::StoreU(c, d, backward + i);
+  }
+  return hn::GetLane(hn::MaxOfLanes(d, largest)) * spin_change_unit(K::sum);
+}
+
+// Calls run with the kind.
+template <class Run>
+double with_kind(bool sum, bool strong, Run run) {
+  if (!sum) return run(Kind<false, false>());
+  return strong ? run(Kind<true, true>()) : run(Kind<true, false>());
+}
+
+double SendMessages(bool sum, bool strong, const double* incoming, const double* minus_size,
+                    const double* decay, std::size_t count, double damping, const double* old, double* next) {
+  return with_kind(sum, strong, [&](auto kind) {
+    return send_messages<decltype(kind)>(incoming, minus_size, decay, count, damping, old, next);
+  });
+}
+
+double SendDiagonal(bool sum, bool strong, const double* minus_size, const double* decay, double* forward,
+                    double* backward, std::size_t count, const double* beliefs, std::size_t distance,
+                    double damping) {
+  return with_kind(sum, strong, [&](auto kind) {
+    return send_diagonal<decltype(kind)>(minus_size, decay, forward, backward, count, beliefs, distance,
+                                         damping);
+  });
+}
+
+void AddToBeliefs(const double* HWY_RESTRICT values, const double* HWY_RESTRICT appearance, std::size_t count,
+                  double* HWY_RESTRICT sums) {
+  const Double d;
+  const std::size_t whole = count - count % hn::Lanes(d);
+  if (appearance == nullptr) {
+    for (std::size_t i = 0; i < whole; i += hn::Lanes(d))
+      hn::StoreU(hn::Add(hn::LoadU(d, sums + i), hn::LoadU(d, values + i)), d, sums + i);
+    for (std::size_t i = whole; i < count; ++i) sums[i] += values[i];
+    return;
+  }
+  for (std::size_t i = 0; i < whole; i += hn::Lanes(d))
+    hn::StoreU(
+        hn::Add(hn::LoadU(d, sums + i), hn::Mul(hn::LoadU(d, appearance + i), hn::LoadU(d, values + i))), d,
+        sums + i);
+  for (std::size_t i = whole; i < count; ++i) sums[i] += appearance[i] * values[i];
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace drover
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace drover {
+
+namespace {
+
+HWY_EXPORT(SendMessages);
+HWY_EXPORT(SendDiagonal);
+HWY_EXPORT(AddToBeliefs);
+
+}  // namespace
+
+void SpinWeights::set(std::size_t place, double weight) {
+  const double size = std::abs(weight) / log_of_two;
+  minus_size[place] = -size;
+  decay[place] = std::copysign(std::exp2(-std::min(size, spin_raised)), weight);
+  strong |= size > spin_certain;
+}
+
+double send_spin_messages(Semiring semiring, const double* incoming, const SpinWeights& weights,
+                          std::size_t begin, std::size_t count, double damping, const double* old,
+                          double* next) {
+  return HWY_DYNAMIC_DISPATCH(SendMessages)(semiring == Semiring::sum, weights.strong, incoming,
+                                            weights.minus_size.data() + begin, weights.decay.data() + begin,
+                                            count, damping, old, next);
+}
+
+double spin_message_change(Semiring semiring, double sent, double old) {
+  if (semiring == Semiring::sum)
+    return spin_change_unit(true) * std::abs(std::clamp(sent, -spin_certain, spin_certain) -
+                                             std::clamp(old, -spin_certain, spin_certain));
+  return std::abs(sent - old) / std::max({1 / log_of_two, std::abs(sent), std::abs(old)});
+}
+
+double send_along_diagonal(Semiring semiring, const SpinWeights& weights, std::size_t begin, double* forward,
+                           double* backward, std::size_t count, const double* beliefs, std::size_t distance,
+                           double damping) {
+  return HWY_DYNAMIC_DISPATCH(SendDiagonal)(semiring == Semiring::sum, weights.strong,
+                                            weights.minus_size.data() + begin, weights.decay.data() + begin,
+                                            forward, backward, count, beliefs, distance, damping);
+}
+
+void add_to_beliefs(const double* values, const double* appearance, std::size_t count, double* sums) {
+  HWY_DYNAMIC_DISPATCH(AddToBeliefs)(values, appearance, count, sums);
+}
+
+}  // namespace drover
+#endif
