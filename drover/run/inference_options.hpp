@@ -20,27 +20,27 @@ namespace drover {
 
 /// How Markov chains run. Annealing, ais, icm and mean field read `count` as the number of their starts.
 struct Chains {
-  std::optional<std::uint32_t> count;
-  std::optional<std::uint64_t> sweeps;  ///< after burn-in; for annealing and ais, of one run in all
-  std::optional<std::uint64_t> burn_in;
+  std::optional<std::uint32_t> count{};
+  std::optional<std::uint64_t> sweeps{};  ///< after burn-in; for annealing and ais, of one run in all
+  std::optional<std::uint64_t> burn_in{};
   std::uint64_t thin = 1;
-  std::optional<double> target_rhat;  ///< the run ends when the largest R-hat has fallen to it
-  std::optional<double> target_mcse;
+  std::optional<double> target_rhat{};  ///< the run ends when the largest R-hat has fallen to it
+  std::optional<double> target_mcse{};
   Scan scan = Scan::fixed;
 };
 
 /// How messages and mean field iterate.
 struct Messages {
-  std::optional<std::uint64_t> iterations;
-  std::optional<double> damping;
-  std::optional<MessageSchedule> schedule;
+  std::optional<std::uint64_t> iterations{};
+  std::optional<double> damping{};
+  std::optional<MessageSchedule> schedule{};
 };
 
 /// Herded Gibbs.
 struct Herded {
-  std::optional<HerdedShare> share;
+  std::optional<HerdedShare> share{};
   std::uint32_t bins = default_herded_bins;
-  std::optional<HerdedSchedule> schedule;
+  std::optional<HerdedSchedule> schedule{};
 };
 
 /// The samplers and optimisers with duals.
@@ -53,13 +53,13 @@ struct Dual {
 
 /// Tempering and annealing.
 struct Temperatures {
-  std::optional<std::uint32_t> count;
-  std::optional<double> min_inverse;
+  std::optional<std::uint32_t> count{};
+  std::optional<double> min_inverse{};
 };
 
 /// Where a run is saved, and whether it goes on from there.
 struct Checkpointing {
-  std::string file;
+  std::string file{};
   bool resume = false;
 };
 
