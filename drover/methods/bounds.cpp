@@ -18,7 +18,8 @@ namespace {
 constexpr double most_lp_columns = 3e6;
 
 std::string why_not_messages(const Problem& problem, Task) {
-  return why_not_maximum(problem);
+  const std::string memory = why_not_message_memory(problem);
+  return memory.empty() ? why_not_maximum(problem) : memory;
 }
 
 TreeReweighted run_trw(const Problem& problem, const RunControl& control, RunFacts& facts) {

@@ -206,26 +206,26 @@ void fill_means(const SegmentStore& store, MarginalsResult& result) {
   const std::size_t n = store.entries();
   result.means.resize(n);
   result.means_mcse.resize(n);
-  result.rhat.resize(n);
-  result.ess.resize(n);
+  // These two speak of the variance of an indicator, which a mean of other numbers does not tell.
+  result.rhat.assign(n, not_known);
+  result.ess.assign(n, not_known);
   parallel_for(IndexRange(0, n, 256), [&](const IndexRange& range) {
     std::vector<double> scratch;
     for (std::size_t v = range.begin(); v != range.end(); ++v) {
-      const EntryDiagnostics one = diagnose_entry(store, v, scratch);
       result.means[v] = store.mean(v);
-      result.means_mcse[v] = one.mcse;
-      result.rhat[v] = one.rhat;
-      result.ess[v] = one.ess;
+      const double error = diagnose_entry(store, v, scratch).mcse;
+      result.means_mcse[v] = error > precision_floor ? error : not_known;  // the mean never moved
     }
   });
-  for (std::size_t v = 0; v < n; ++v) {
-    result.diagnostics.rhat_max = std::fmax(result.diagnostics.rhat_max, result.rhat[v]);
-    result.diagnostics.ess_min = std::fmin(result.diagnostics.ess_min, result.ess[v]);
-    result.diagnostics.mcse_max = std::fmax(result.diagnostics.mcse_max, result.means_mcse[v]);
-  }
-  settle_exact_averages(store, result.diagnostics);
-  result.converged = is_converged(result.diagnostics);
-  warn_if_not_converged(result.diagnostics, result);
+  for (double error : result.means_mcse)
+    result.diagnostics.mcse_max = std::fmax(result.diagnostics.mcse_max, error);
+  if (store.draws() == 0)
+    warn_if_not_converged(result.diagnostics, result);
+  else
+    result.warnings.push_back(
+        fmt::format("whether the run has converged is not known: only means were worked out, with standard "
+                    "errors of at most {:.2g}",
+                    result.diagnostics.mcse_max));
 }
 
 void check_estimate_memory(const Problem& problem, std::size_t entries, std::uint32_t lanes,

@@ -239,7 +239,7 @@ class ChainRun {
     store_.close_segment(sums_, kernel_.lanes(), unabsorbed_);
     open_draws_ = 0;
     unabsorbed_ = 0;
-    if (store_.segments() < 4) return;
+    if (store_.segments() < 4 || sums_values()) return;  // R-hat is for probabilities
     // A diagnosis costs as much as many sweeps: only when the run grew by a quarter since the last one.
     if (!convergence_.empty() && 4 * (done_ - burn_in_) < 5 * (convergence_.back().sweep - burn_in_)) return;
     const bool has_target = options_.target_rhat > 0 || options_.target_mcse > 0;
