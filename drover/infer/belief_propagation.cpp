@@ -11,6 +11,8 @@
 #include "drover/core/error.hpp"
 #include "drover/core/log_math.hpp"
 #include "drover/core/parallel.hpp"
+#include "drover/infer/spin_kernels.hpp"
+#include "drover/infer/vector_exp.hpp"
 
 namespace drover {
 
@@ -27,19 +29,32 @@ struct Workspace {
   explicit Workspace(std::size_t entries) : in(entries), out(entries) {}
 };
 
+// The sum of exp(logs - shift), no log above the shift.
+double sum_of_numbers(std::span<const double> logs, double shift) {
+  constexpr std::size_t most = 32;
+  double numbers[most], sum = 0;
+  for (std::size_t begin = 0; begin < logs.size(); begin += most) {
+    const std::size_t count = std::min(most, logs.size() - begin);
+    for (std::size_t k = 0; k < count; ++k) numbers[k] = logs[begin + k] - shift;
+    exp_all(numbers, count, numbers);
+    for (std::size_t k = 0; k < count; ++k) sum += numbers[k];
+  }
+  return sum;
+}
+
 // Shifts a message to log-sum 0 (sum) or maximum 0; false when every entry is a hard zero.
 bool normalise(Semiring semiring, std::span<double> message) {
   double high = log_zero;
   for (double value : message) high = std::max(high, value);
   if (high == log_zero) return false;
-  const double shift = semiring == Semiring::sum ? log_sum_exp(message) : high;
+  const double shift = semiring == Semiring::sum ? high + std::log(sum_of_numbers(message, high)) : high;
   for (double& value : message) value -= shift;
   return true;
 }
 
-double difference(Semiring semiring, double a, double b) {
+// Of an entry of two messages of maxima, relative to its size.
+double difference_of_maxima(double a, double b) {
   if (a == b) return 0;
-  if (semiring == Semiring::sum) return std::abs(std::exp(a) - std::exp(b));
   if (a == log_zero || b == log_zero) return std::numeric_limits<double>::infinity();
   return std::abs(a - b) / std::max({1.0, std::abs(a), std::abs(b)});
 }
@@ -58,9 +73,12 @@ BeliefPropagation::BeliefPropagation(const FactorGraph& graph, const BeliefOptio
       change_(std::numeric_limits<double>::infinity()) {
   assert(options.damping >= 0 && options.damping < 1);
   assert(appearance_.empty() || appearance_.size() == graph.factor_count());
-  for (std::size_t e = 0; e < graph_.edge_count(); ++e)
-    normalise(options_.semiring, {messages_.data() + graph_.message_offsets[e],
-                                  graph_.message_offsets[e + 1] - graph_.message_offsets[e]});
+  if (options_.semiring == Semiring::sum)
+    for (std::size_t e = 0; e < graph_.edge_count(); ++e) {
+      const std::size_t begin = graph_.message_offsets[e], states = graph_.message_offsets[e + 1] - begin;
+      const double uniform = states == 2 ? -log_of_two : -std::log(static_cast<double>(states));
+      std::fill_n(messages_.begin() + static_cast<std::ptrdiff_t>(begin), states, uniform);
+    }
   sum_messages();
 }
 
@@ -138,8 +156,19 @@ double BeliefPropagation::change_of(std::size_t factor, const double* proposed) 
   double change = 0;
   const std::size_t begin = graph_.message_offsets[graph_.edge_offsets[factor]];
   const std::size_t end = graph_.message_offsets[graph_.edge_offsets[factor + 1]];
-  for (std::size_t k = begin; k < end; ++k)
-    change = std::max(change, difference(options_.semiring, proposed[k - begin], messages_[k]));
+  if (options_.semiring == Semiring::maximum) {
+    for (std::size_t k = begin; k < end; ++k)
+      change = std::max(change, difference_of_maxima(proposed[k - begin], messages_[k]));
+    return change;
+  }
+  constexpr std::size_t most = 32;
+  double old[most], next[most];
+  for (std::size_t k = begin; k < end; k += most) {
+    const std::size_t count = std::min(most, end - k);
+    exp_all(messages_.data() + k, count, old);
+    exp_all(proposed + (k - begin), count, next);
+    for (std::size_t j = 0; j < count; ++j) change = std::max(change, std::abs(next[j] - old[j]));
+  }
   return change;
 }
 
@@ -327,11 +356,10 @@ void BeliefPropagation::take_messages(const SpinEngine& engine) {
     const std::size_t edge = graph_.edge_offsets[f];
     if (edge == graph_.edge_offsets[f + 1]) continue;
     double* message = messages_.data() + graph_.message_offsets[edge];
-    message[0] = message[2] = 0;
-    message[1] = found.to_first[pair];
-    message[3] = found.to_second[pair++];
-    normalise(options_.semiring, {message, 2});
-    normalise(options_.semiring, {message + 2, 2});
+    message[0] = std::min(0.0, -found.to_first[pair]);
+    message[1] = std::min(0.0, found.to_first[pair]);
+    message[2] = std::min(0.0, -found.to_second[pair]);
+    message[3] = std::min(0.0, found.to_second[pair++]);
   }
   sum_messages();
 }

@@ -71,7 +71,8 @@ class BeliefPropagation {
   void set_unary(std::span<const double> unary);
   /// Multiplies the log of every factor; without it by 1 / rho.
   void set_scales(std::span<const double> scales) { scales_.assign(scales.begin(), scales.end()); }
-  /// Factor-to-variable messages, normalised, in the layout of FactorGraph::message_offsets.
+  /// Factor-to-variable messages in the layout of FactorGraph::message_offsets, shifted so that their log-sum
+  /// or their maximum is 0.
   std::span<const double> messages() const { return messages_; }
   /// Starts from other messages; minus infinity is not allowed among them.
   void set_messages(std::span<const double> messages);

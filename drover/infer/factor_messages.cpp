@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "drover/infer/gate_messages.hpp"
+#include "drover/infer/vector_exp.hpp"
 
 namespace drover {
 
@@ -140,6 +141,74 @@ void table_messages(const FactorGraph& graph, std::size_t factor, double scale, 
   }
 }
 
+// Sums of plain numbers, which are far faster than sums of logs, are taken where they are surely large
+// enough: what was too small for a number is then less than 1e-50 of a sum.
+constexpr double smallest_sum = 1e-250;
+
+// Writes exp(in - the largest) to p; returns the largest, minus infinity when there is none.
+double numbers_of(std::size_t states, const double* in, double* p) {
+  const double high = *std::max_element(in, in + states);
+  if (high == log_zero) return high;
+  for (std::size_t k = 0; k < states; ++k) p[k] = in[k] - high;
+  exp_all(p, states, p);
+  return high;
+}
+
+// out = log out + shift; false when one is too small.
+bool logs_of(std::size_t states, double shift, double* out) {
+  if (*std::min_element(out, out + states) < smallest_sum) return false;
+  log_all(out, states, out);
+  for (std::size_t k = 0; k < states; ++k) out[k] += shift;
+  return true;
+}
+
+// The sum-product message of a Potts pair: the other states by sums from either side.
+bool potts_message_by_numbers(double coupling, std::size_t states, const double* in, double* out,
+                              std::vector<double>& scratch) {
+  scratch.resize(std::max(scratch.size(), states));
+  double* const p = scratch.data();
+  const double high = numbers_of(states, in, p);
+  if (high == log_zero) return false;
+  const double shift = std::max(0.0, coupling);
+  const double same = std::exp(coupling - shift), different = std::exp(-shift);
+  double after = 0, before = 0;
+  for (std::size_t k = states; k-- > 0;) {
+    out[k] = after;
+    after += p[k];
+  }
+  for (std::size_t k = 0; k < states; ++k) {
+    out[k] = same * p[k] + different * (before + out[k]);
+    before += p[k];
+  }
+  return logs_of(states, high + shift, out);
+}
+
+// The sum-product messages of a table of two variables.
+bool pair_table_by_numbers(std::span<const double> table, std::size_t rows, std::size_t columns, double scale,
+                           const double* in, double* out, std::vector<double>& scratch) {
+  scratch.resize(std::max(scratch.size(), table.size() + rows + columns));
+  double* const p = scratch.data();
+  double* const entries = p + rows + columns;
+  const double high_row = numbers_of(rows, in, p), high_column = numbers_of(columns, in + rows, p + rows);
+  if (high_row == log_zero || high_column == log_zero) return false;
+  const double most = *std::max_element(table.begin(), table.end());
+  for (std::size_t e = 0; e < table.size(); ++e) entries[e] = scale * (table[e] - most);
+  exp_all(entries, table.size(), entries);
+  double* const to_columns = out + rows;
+  std::fill(to_columns, to_columns + columns, 0.0);
+  for (std::size_t a = 0; a < rows; ++a) {
+    const double* const row = entries + a * columns;
+    double sum = 0;
+    for (std::size_t b = 0; b < columns; ++b) {
+      sum += row[b] * p[rows + b];
+      to_columns[b] += row[b] * p[a];
+    }
+    out[a] = sum;
+  }
+  return logs_of(rows, scale * most + high_column, out) &&
+         logs_of(columns, scale * most + high_row, to_columns);
+}
+
 template <class S>
 void messages_of(const FactorGraph& graph, std::size_t factor, double scale, const double* in, double* out,
                  FactorScratch& scratch) {
@@ -152,8 +221,13 @@ void messages_of(const FactorGraph& graph, std::size_t factor, double scale, con
     case FactorKind::potts_pair: {
       const double coupling = scale * graph.graph->potts_pairs.couplings[index];
       const std::size_t states = entries / 2;
-      potts_message<S>(coupling, states, in + states, out);
-      return potts_message<S>(coupling, states, in, out + states);
+      for (const std::size_t to : {std::size_t{0}, states}) {
+        const double* const from = in + (states - to);
+        if (!std::is_same_v<S, SumOfExp> ||
+            !potts_message_by_numbers(coupling, states, from, out + to, scratch.values))
+          potts_message<S>(coupling, states, from, out + to);
+      }
+      return;
     }
     case FactorKind::truncated_linear: {
       const TruncatedLinear& shape = graph.truncated_linear[index];
@@ -164,8 +238,14 @@ void messages_of(const FactorGraph& graph, std::size_t factor, double scale, con
     case FactorKind::gate:
       return gate_messages(std::is_same_v<S, SumOfExp> ? Semiring::sum : Semiring::maximum,
                            graph.graph->gates, index, scale, in, out, scratch);
-    case FactorKind::table:
+    case FactorKind::table: {
+      const auto scope = graph.scope(factor);
+      if (std::is_same_v<S, SumOfExp> && scope.size() == 2 &&
+          pair_table_by_numbers(graph.graph->tables.values(index), graph.graph->cardinalities[scope[0]],
+                                graph.graph->cardinalities[scope[1]], scale, in, out, scratch.values))
+        return;
       return table_messages<S>(graph, factor, scale, in, out, entries, scratch);
+    }
   }
 }
 

@@ -12,6 +12,10 @@
 //                      outside it
 //   gate               a chain of counters (gate_messages.hpp)
 //
+// Sums over Potts pairs and tables of two variables are made of plain numbers by vectors (vector_exp.hpp):
+// one exponential per entry, one logarithm per state; where a sum comes near the smallest number, in logs as
+// above.
+//
 // `scale` is 1 / (appearance probability) of the factor in tree-reweighted message passing, otherwise 1.
 #pragma once
 

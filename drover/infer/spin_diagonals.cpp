@@ -1,12 +1,9 @@
 #include "drover/infer/spin_diagonals.hpp"
 
-#include <tbb/blocked_range.h>
-#include <tbb/parallel_for.h>
-#include <tbb/parallel_reduce.h>
-
 #include <algorithm>
 #include <map>
 
+#include "drover/core/parallel.hpp"
 #include "drover/infer/spin_kernels.hpp"
 
 namespace drover {
@@ -67,14 +64,12 @@ class SpinDiagonals : public SpinEngine {
     for (std::size_t begin = 0; begin < pieces_.size(); begin += tasks_a_look) {
       if (begin > 0 && go_on && !go_on()) break;
       const std::size_t end = std::min(pieces_.size(), begin + tasks_a_look);
-      change = tbb::parallel_reduce(
-          tbb::blocked_range<std::size_t>(begin, end), change,
-          [&](const tbb::blocked_range<std::size_t>& range, double largest) {
-            for (std::size_t k = range.begin(); k != range.end(); ++k)
-              largest = std::max(largest, send(pieces_[k], damping));
-            return largest;
-          },
-          [](double a, double b) { return std::max(a, b); });
+      change = parallel_max(IndexRange(begin, end), change, [&](const IndexRange& range) {
+        double largest = 0;
+        for (std::size_t k = range.begin(); k != range.end(); ++k)
+          largest = std::max(largest, send(pieces_[k], damping));
+        return largest;
+      });
     }
     add_up();
     return change;
@@ -105,11 +100,10 @@ class SpinDiagonals : public SpinEngine {
   }
 
   void add_up() {
-    tbb::parallel_for(tbb::blocked_range<std::size_t>(0, own_.size(), chunk),
-                      [&](const tbb::blocked_range<std::size_t>& range) {
-                        for (std::size_t begin = range.begin(); begin < range.end(); begin += chunk)
-                          add_up(begin, std::min(range.end(), begin + chunk));
-                      });
+    parallel_for(IndexRange(0, own_.size(), chunk), [&](const IndexRange& range) {
+      for (std::size_t begin = range.begin(); begin < range.end(); begin += chunk)
+        add_up(begin, std::min(range.end(), begin + chunk));
+    });
   }
 
   // Messages to the variables begin .. end: from i + distance at place i, from i - distance at place i -

@@ -8,54 +8,12 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include "drover/infer/vector_polynomials-inl.hpp"
+
 HWY_BEFORE_NAMESPACE();
 namespace drover {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
-
-using Double = hn::CappedTag<double, spin_unit>;
-using Vector = hn::Vec<Double>;
-
-// Added to y, rounds it to a whole number, which is then in the lowest bits.
-constexpr double rounder = 0x1.8p52;
-
-// 2^y for -1000 <= y <= 0.
-HWY_INLINE Vector exp2_negative(Vector y) {
-  const Double d;
-  const hn::RebindToUnsigned<Double> du;
-  const auto shifted = hn::Add(y, hn::Set(d, rounder));
-  const auto f = hn::Sub(y, hn::Sub(shifted, hn::Set(d, rounder)));
-  auto p = hn::Set(d, 7.0372794991545595e-09);
-  p = hn::MulAdd(p, f, hn::Set(d, 1.0208537944351327e-07));
-  p = hn::MulAdd(p, f, hn::Set(d, 1.3215662828649158e-06));
-  p = hn::MulAdd(p, f, hn::Set(d, 1.525265811613482e-05));
-  p = hn::MulAdd(p, f, hn::Set(d, 0.0001540352996114633));
-  p = hn::MulAdd(p, f, hn::Set(d, 0.0013333558228562905));
-  p = hn::MulAdd(p, f, hn::Set(d, 0.009618129108034593));
-  p = hn::MulAdd(p, f, hn::Set(d, 0.05550410866445882));
-  p = hn::MulAdd(p, f, hn::Set(d, 0.24022650695908768));
-  p = hn::MulAdd(p, f, hn::Set(d, 0.6931471805599497));
-  p = hn::MulAdd(p, f, hn::Set(d, 1.0));
-  const auto exponent = hn::ShiftLeft<52>(hn::BitCast(du, shifted));
-  return hn::BitCast(d, hn::Add(hn::BitCast(du, p), exponent));
-}
-
-// (2 / log 2) atanh(t) / t, |t| <= 1/3.
-HWY_INLINE Vector twice_atanh_over(Vector t) {
-  const Double d;
-  const auto s = hn::Mul(t, t);
-  auto p = hn::Set(d, 0.25688966029624555);
-  p = hn::MulAdd(p, s, hn::Set(d, 0.14236609068224998));
-  p = hn::MulAdd(p, s, hn::Set(d, 0.19611929285226637));
-  p = hn::MulAdd(p, s, hn::Set(d, 0.2216467085578743));
-  p = hn::MulAdd(p, s, hn::Set(d, 0.26232349692321344));
-  p = hn::MulAdd(p, s, hn::Set(d, 0.3205984347712667));
-  p = hn::MulAdd(p, s, hn::Set(d, 0.41219859113701424));
-  p = hn::MulAdd(p, s, hn::Set(d, 0.5770780162850955));
-  p = hn::MulAdd(p, s, hn::Set(d, 0.9617966939262155));
-  p = hn::MulAdd(p, s, hn::Set(d, 2.8853900817779268));
-  return p;
-}
 
 // Which loop is compiled: the semiring, and whether weights may be strong.
 template <bool is_sum, bool is_strong>

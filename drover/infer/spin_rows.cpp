@@ -1,11 +1,9 @@
 #include "drover/infer/spin_rows.hpp"
 
-#include <tbb/blocked_range.h>
-#include <tbb/parallel_reduce.h>
-
 #include <algorithm>
 #include <numeric>
 
+#include "drover/core/parallel.hpp"
 #include "drover/infer/spin_diagonals.hpp"
 #include "drover/infer/spin_kernels.hpp"
 #include "drover/infer/spin_residual.hpp"
@@ -23,23 +21,46 @@ std::size_t rows_with(const SpinRows& rows, std::size_t messages) {
   return std::max<std::size_t>(1, messages * rows.rows() / std::max<std::size_t>(1, rows.message.size()));
 }
 
+// The flat arrays of SpinRows, for the loop below.
+struct RowView {
+  const std::size_t* offsets[2];
+  const std::uint32_t* reverse;
+  const double *own, *appearance;
+};
+
+// What the rows from r on read for their messages of one group, until `end` or until `most` messages are
+// there (but at least one row). Moves r behind the last row; returns the number of messages.
+template <bool weighted>
+std::size_t gather(const RowView& view, int group, std::size_t& r, std::size_t end, std::size_t most,
+                   const double* from, double* incoming) {
+  const std::size_t* const offsets = view.offsets[group];
+  const std::size_t first = offsets[r];
+  std::size_t e = first;
+  do {
+    double belief = view.own[r];
+    for (const std::size_t* every : view.offsets)
+      for (std::size_t k = every[r]; k < every[r + 1]; ++k)
+        belief += weighted ? view.appearance[k] * from[view.reverse[k]] : from[view.reverse[k]];
+    for (++r; e < offsets[r]; ++e) *incoming++ = belief - from[view.reverse[e]];
+  } while (r < end && offsets[r + 1] - first <= most);
+  return e - first;
+}
+
 // Sends group `group` of the rows begin .. end; reads messages in `from`, writes to `to` (which may be `from`
 // where no row is a neighbour of another). Returns the largest change.
 double send_rows(const SpinRows& rows, int group, std::size_t begin, std::size_t end, double damping,
                  const double* from, double* to, std::vector<double>& incoming) {
-  const std::vector<std::size_t>& offsets = rows.offsets[group];
+  const RowView view = {{rows.offsets[0].data(), rows.offsets[1].data()},
+                        rows.reverse.data(),
+                        rows.own.data(),
+                        rows.appearance.data()};
   double change = 0;
   for (std::size_t r = begin; r < end;) {
-    const std::size_t first = offsets[r];
-    incoming.resize(std::max(incoming.size(), messages_at_once + offsets[r + 1] - first));
-    std::size_t sent = 0;
-    for (; r < end && sent < messages_at_once; ++r) {
-      if (sent + offsets[r + 1] - offsets[r] > incoming.size()) break;
-      if (offsets[r] == offsets[r + 1]) continue;
-      const double belief = rows.belief(r, from);
-      for (std::size_t e = offsets[r]; e < offsets[r + 1]; ++e)
-        incoming[sent++] = belief - from[rows.reverse[e]];
-    }
+    const std::size_t first = rows.offsets[group][r];
+    incoming.resize(std::max({incoming.size(), messages_at_once, rows.offsets[group][r + 1] - first}));
+    const std::size_t sent = rows.appearance.empty()
+                                 ? gather<false>(view, group, r, end, messages_at_once, from, incoming.data())
+                                 : gather<true>(view, group, r, end, messages_at_once, from, incoming.data());
     change = std::max(change, send_spin_messages(rows.semiring, incoming.data(), rows.weights, first, sent,
                                                  damping, from + first, to + first));
   }
@@ -51,13 +72,10 @@ double send_many_rows(const SpinRows& rows, int group, std::size_t begin, std::s
                       const double* from, double* to, std::vector<double>& incoming) {
   const std::size_t grain = rows_with(rows, messages_of_a_task);
   if (end - begin <= grain) return send_rows(rows, group, begin, end, damping, from, to, incoming);
-  return tbb::parallel_reduce(
-      tbb::blocked_range<std::size_t>(begin, end, grain), 0.0,
-      [&](const tbb::blocked_range<std::size_t>& range, double largest) {
-        std::vector<double> own;
-        return std::max(largest, send_rows(rows, group, range.begin(), range.end(), damping, from, to, own));
-      },
-      [](double a, double b) { return std::max(a, b); });
+  return parallel_max(IndexRange(begin, end, grain), 0.0, [&](const IndexRange& range) {
+    std::vector<double> own;
+    return send_rows(rows, group, range.begin(), range.end(), damping, from, to, own);
+  });
 }
 
 class SpinFlooding : public SpinEngine {
