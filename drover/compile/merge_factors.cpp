@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <tuple>
 
 #include "drover/core/error.hpp"
@@ -89,10 +90,7 @@ class TableMerger {
       begin = end;
     }
     if (!changed) return;
-    Tables merged;
-    for (std::size_t f = 0; f < graph_.tables.size(); ++f)
-      if (keep[f]) merged.add(graph_.tables.scope(f), graph_.tables.values(f));
-    graph_.tables = std::move(merged);
+    graph_.tables = merged_tables(keep);
     remove_pairs(graph_.spin_pairs, keep_spin_);
     remove_pairs(graph_.potts_pairs, keep_potts_);
   }
@@ -127,11 +125,30 @@ class TableMerger {
     });
   }
 
+  // The factors that are kept; those that share a table still do, unless something was added to one of them.
+  Tables merged_tables(const std::vector<char>& keep) const {
+    constexpr std::uint32_t none = ~0U;
+    const Tables& tables = graph_.tables;
+    std::vector<std::uint32_t> table_now(tables.table_count(), none);
+    Tables result;
+    for (std::size_t f = 0; f < tables.size(); ++f) {
+      if (!keep[f]) continue;
+      if (const auto sum = sums_.find(f); sum != sums_.end()) {
+        result.add_factor(tables.scope(f), result.add_table(sum->second));
+        continue;
+      }
+      std::uint32_t& now = table_now[tables.table_of[f]];
+      if (now == none) now = result.add_table(tables.values(f));
+      result.add_factor(tables.scope(f), now);
+    }
+    return result;
+  }
+
   // Adds a factor to a table of the same variables.
   void add(const Entry& entry, std::size_t to) {
     const auto scope = graph_.tables.scope(to);
-    double* const values =
-        graph_.tables.log_values.data() + graph_.tables.table_offsets[graph_.tables.table_of[to]];
+    const auto own = graph_.tables.values(to);
+    std::vector<double>& values = sums_.try_emplace(to, own.begin(), own.end()).first->second;
     // Per slot of the table: how far its next state is in the other factor.
     std::vector<std::size_t> strides(scope.size(), 0);
     if (entry.kind == Entry::Kind::table) {
@@ -144,7 +161,7 @@ class TableMerger {
     std::vector<std::uint32_t> state(scope.size(), 0);
     std::size_t at = 0;
     bool possible = false;
-    for (std::size_t e = 0; e < graph_.tables.values(to).size(); ++e) {
+    for (std::size_t e = 0; e < values.size(); ++e) {
       values[e] += value_of(entry, at, state);
       possible |= values[e] != log_zero;
       for (std::size_t s = scope.size(); s-- > 0;) {
@@ -183,6 +200,7 @@ class TableMerger {
   Graph& graph_;
   std::vector<Entry> entries_;
   std::vector<char> keep_spin_, keep_potts_;
+  std::map<std::size_t, std::vector<double>> sums_;  // of the tables that others were added to
 };
 
 }  // namespace
