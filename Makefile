@@ -44,21 +44,21 @@ fuzz: setup-test ## hunt for faults in every reader for FUZZ_SECONDS each (defau
 
 bench: setup-bench ## run the benchmarks and keep their figures in build/bench
 	@cmake --preset release > /dev/null
-	@cmake --build build -j$(JOBS)
+	@cmake --build build -j$(JOBS) --target drover_command benches
 	@tools/bench
 
 install: ## install below PREFIX: command, library, headers, man page, completions
 	@tools/setup build
 	@cmake --preset release -DCMAKE_INSTALL_PREFIX=$(PREFIX) > /dev/null
-	@cmake --build build -j$(JOBS)
+	@cmake --build build -j$(JOBS) --target drover_manual drover_reproduce
 	@cmake --install build
 
 format: ## format every source
 	@git ls-files '*.cpp' '*.hpp' | xargs clang-format -i
 
 tidy: setup-test ## run clang-tidy over the library and the command
-	@cmake --preset release > /dev/null
-	@git ls-files 'drover/*.cpp' 'app/*.cpp' | xargs -P$(JOBS) -n1 clang-tidy -p build --quiet
+	@cmake --preset release -B build-tidy -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON > /dev/null
+	@git ls-files 'drover/*.cpp' 'app/*.cpp' | xargs -P$(JOBS) -n1 clang-tidy -p build-tidy --quiet
 
 sanitize: setup-test ## run the tests under the address, undefined and thread sanitizers
 	@for preset in asan ubsan tsan; do \

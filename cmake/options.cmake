@@ -8,6 +8,8 @@ target_compile_options(drover_options INTERFACE -Wall -Wextra -Wpedantic -Wshado
 # (docs/building.md). A function may be inlined though the code could go into a shared library.
 target_compile_options(drover_options INTERFACE $<$<CONFIG:Release>:-O2>
                        $<$<CXX_COMPILER_ID:GNU>:-fno-semantic-interposition>)
+# For ccache, where headers are precompiled.
+target_compile_options(drover_options INTERFACE $<$<AND:$<CXX_COMPILER_ID:GNU>,$<BOOL:${CCACHE}>>:-fpch-preprocess>)
 
 # Kernels are compiled once per instruction set, and the processor chooses when the program runs: SSE4, AVX2, AVX-512.
 # All other code may use the first of them too. An older processor needs -DDROVER_X86_LEVEL=x86-64, which adds a slow

@@ -24,7 +24,8 @@ constexpr double largest_log = 1e4;
 
 std::string shown(const json& value) {
   std::string text = json_text(value);
-  return text.size() <= 60 ? text : text.substr(0, 57) + "...";
+  if (text.size() > 60) text.replace(57, std::string::npos, "...");
+  return text;
 }
 
 const json* member(const json& object, const char* name) {
