@@ -29,7 +29,7 @@ void describe_threads(OptionList& list, Limits& limits) {
 }
 
 void describe(OptionList& list, Limits& limits) {
-  list.add("time", "SECONDS", "stop after this time with the result so far", limits.time, {1e-3, 1e9},
+  list.add("time", "SECONDS", "stop after this time with the result so far", limits.time, {1e-9, 1e9},
            "no limit");
   describe_threads(list, limits);
 }

@@ -94,7 +94,10 @@ Denoised run_method(const Graph& graph, const Settings& settings, const NoisyIma
   options.chains.sweeps = static_cast<std::uint64_t>(settings.sweeps);
   options.chains.burn_in = static_cast<std::uint64_t>(settings.burn_in);
   options.messages.iterations = static_cast<std::uint64_t>(settings.iterations);
-  if (settings.damping >= 0) options.messages.damping = settings.damping;
+  if (settings.damping >= 0)
+    options.messages.damping = settings.damping;
+  else if (settings.damping != -1)
+    throw OptionError("damping", fmt::format("{}", settings.damping), "a number from 0 to 0.999");
   options.messages.schedule = choice_named<MessageSchedule>(settings.schedule);
   options.herded.schedule = choice_named<HerdedSchedule>(settings.schedule);
   options.herded.share = choice_named<HerdedShare>(settings.share);

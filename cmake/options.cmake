@@ -11,14 +11,18 @@ target_compile_options(drover_options INTERFACE $<$<CONFIG:Release>:-O2>
 # For ccache, where headers are precompiled.
 target_compile_options(drover_options INTERFACE $<$<AND:$<CXX_COMPILER_ID:GNU>,$<BOOL:${CCACHE}>>:-fpch-preprocess>)
 
-# Kernels are compiled once per instruction set, and the processor chooses when the program runs: SSE4, AVX2, AVX-512.
-# All other code may use the first of them too. An older processor needs -DDROVER_X86_LEVEL=x86-64, which adds a slow
-# portable form of every kernel; without it the program says at its start that the processor is too old.
+# Kernels are compiled once per instruction set, and the processor chooses when the program runs: SSE4, AVX2, AVX-512
+# with vector AES (which random numbers are made of). All other code may use the first of them too, AES included.
+# An older processor needs -DDROVER_X86_LEVEL=x86-64, which adds a slow portable form of every kernel; without it the
+# program says at its start that the processor is too old.
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64)$")
   set(DROVER_X86_LEVEL x86-64-v2 CACHE STRING "The oldest x86 processors that the build runs on")
   target_compile_options(drover_options INTERFACE -march=${DROVER_X86_LEVEL})
-  target_compile_definitions(drover_options INTERFACE HWY_DISABLE_PCLMUL_AES
-                             "HWY_DISABLED_TARGETS=(HWY_SSSE3|HWY_AVX3_DL)")
+  if(NOT DROVER_X86_LEVEL STREQUAL x86-64)
+    target_compile_options(drover_options INTERFACE -maes -mpclmul)
+  endif()
+  target_compile_definitions(drover_options INTERFACE HWY_WANT_AVX3_DL
+                             "HWY_DISABLED_TARGETS=(HWY_SSSE3|HWY_AVX3)")
   include(CheckLinkerFlag)
   if(NOT DROVER_X86_LEVEL STREQUAL x86-64)
     check_linker_flag(CXX -Wl,-z,${DROVER_X86_LEVEL} DROVER_LINKER_MARKS_LEVEL)

@@ -25,7 +25,8 @@ double parse_number(const Option& option, std::string_view text, bool whole) {
   if (!is_number || (whole && number != std::floor(number)))
     throw OptionError(option.name, std::string(text), whole ? "a whole number" : "a number");
   if (!(number >= option.range.least && number <= option.range.most))
-    throw OptionError(option.name, std::string(text), range_text(option.range));
+    throw OptionError(option.name, std::string(text),
+                      (whole ? "a whole number from " : "a number from ") + range_text(option.range));
   return number;
 }
 

@@ -121,11 +121,16 @@ class OptionList {
   requires std::is_enum_v<E>
   void add_choice(std::string_view name, std::string_view value_name, std::string_view help,
                   std::optional<E>& field, std::string_view without) {
-    add_choice(
-        name, value_name, help,
-        Option::Choice{words_of<E>(), [&field](std::size_t k) { field = ChoiceNames<E>::names[k].first; },
-                       [&field] { return field ? place_of(*field) : std::ptrdiff_t{-1}; }},
-        without);
+    std::vector<std::string_view> words = words_of<E>();
+    words.push_back("auto");  // unset again
+    add_choice(name, value_name, help,
+               Option::Choice{words,
+                              [&field](std::size_t k) {
+                                field.reset();
+                                if (k < ChoiceNames<E>::names.size()) field = ChoiceNames<E>::names[k].first;
+                              },
+                              [&field] { return field ? place_of(*field) : std::ptrdiff_t{-1}; }},
+               without);
   }
   void add_choice(std::string_view name, std::string_view value_name, std::string_view help,
                   Option::Choice choice, std::string_view without = "");

@@ -145,7 +145,7 @@ void Checkpoint::save(const std::string& payload) const {
 }
 
 std::string Checkpoint::load() const {
-  if (path_.empty()) throw OptionError("resume", "true", "a checkpoint to go on from");
+  if (path_.empty()) throw OptionError("resume", "true", "a checkpoint file to go on from");
   const std::string content = read_whole(path_);
   const std::size_t first_end = content.find('\n');
   const std::size_t second_end =

@@ -169,7 +169,7 @@ class ChainRun {
   std::uint64_t sweeps_to_next_event(bool deliver_draws) const {
     std::uint64_t stride = trace_.every - done_ % trace_.every;
     const double per_sweep = static_cast<double>(std::max<std::size_t>(1, kernel_.size())) * options_.chains;
-    stride = std::min<std::uint64_t>(stride, 1 + static_cast<std::uint64_t>(1e8 / per_sweep));
+    stride = std::min<std::uint64_t>(stride, 1 + static_cast<std::uint64_t>(1e7 / per_sweep));
     if (done_ < burn_in_) return std::min(stride, burn_in_ - done_);
     const std::uint64_t after = done_ - burn_in_;
     const std::uint64_t to_draw = options_.thin - after % options_.thin;

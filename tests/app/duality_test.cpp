@@ -86,7 +86,7 @@ TEST(DualityCommand, RefusesWhatDoesNotFit) {
   const std::string tables =
       generated(folder, "tables", "tables --variables 6 --states 4 --arity 3 --factors 5 --coupling-sd 1");
   refused(tables, "swendsen-wang", "neither a spin pair nor a Potts pair");
-  refused(tables, "primal-dual --tolerance 0.0000001", "--tolerance");
+  refused(tables, "primal-dual --tolerance 0.0000001", "the tolerance of 1e-07");
   refused(model_path("xor.uai"), "primal-dual", "cannot reach every possible state");
   refused(model_path("xor.uai"), "generalized-swendsen-wang", "hard zeros");
 }

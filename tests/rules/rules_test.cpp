@@ -18,9 +18,9 @@ namespace fs = std::filesystem;
 const fs::path source = DROVER_SOURCE_DIR;
 
 /// In the order of ARCHITECTURE.md: a folder includes only itself and what stands before it.
-const std::vector<std::string> folders = {"core",    "model",  "compile",  "infer",   "sample", "numeric",
-                                          "herd",    "diagnose", "io",     "classify", "machine", "text",
-                                          "tag",     "image",  "run",      "methods", "task",   "report"};
+const std::vector<std::string> folders = {"core", "model",    "compile", "infer",    "sample",  "numeric",
+                                          "herd", "diagnose", "io",      "classify", "machine", "text",
+                                          "tag",  "image",    "run",     "methods",  "task",    "report"};
 
 std::string whole(const fs::path& path) {
   std::ifstream file(path);
@@ -30,7 +30,8 @@ std::string whole(const fs::path& path) {
 std::vector<fs::path> sources() {
   std::vector<fs::path> found;
   for (const auto& entry : fs::recursive_directory_iterator(source / "drover"))
-    if (entry.path().extension() == ".cpp" || entry.path().extension() == ".hpp") found.push_back(entry.path());
+    if (entry.path().extension() == ".cpp" || entry.path().extension() == ".hpp")
+      found.push_back(entry.path());
   std::sort(found.begin(), found.end());
   return found;
 }
@@ -65,8 +66,9 @@ TEST(Rules, NoJsonTypeInWhatUsersInclude) {
   for (const fs::path& path : sources()) {
     if (path.extension() != ".hpp") continue;
     const std::string folder = fs::relative(path, source / "drover").begin()->string();
-    if (folder == "core" || folder == "run" || folder == "task" || folder == "methods" || folder == "report")
+    if (folder != "io" && folder != "tag" && folder != "text") {
       EXPECT_EQ(whole(path).find("nlohmann/json.hpp"), std::string::npos) << path;
+    }
   }
 }
 
@@ -77,8 +79,8 @@ TEST(Rules, PublicHeadersStandAlone) {
       const std::string name = entry.path().filename().string();
       if (entry.path().extension() != ".hpp" || name.ends_with("-inl.hpp")) continue;
       std::ofstream(unit) << "#include \"drover/" << folder << "/" << name << "\"\n";
-      const std::string line = std::string(DROVER_COMPILER) + " -std=c++20 -fsyntax-only -I" + source.string() +
-                               " " + unit.string();
+      const std::string line = std::string(DROVER_COMPILER) + " -std=c++20 -fsyntax-only -I" +
+                               source.string() + " " + unit.string();
       EXPECT_EQ(std::system(line.c_str()), 0) << folder << "/" << name;
     }
   fs::remove(unit);

@@ -58,7 +58,8 @@ bool fits(const Case& one, const Method& method, Task task) {
 
 /// Methods whose marginals are those of the model itself, up to Monte Carlo error.
 bool is_consistent(std::string_view method) {
-  for (std::string_view approximate : {"bp", "trw", "mean-field", "primal-dual-mean-field", "pmp", "herded-gibbs"})
+  for (std::string_view approximate :
+       {"bp", "trw", "mean-field", "primal-dual-mean-field", "pmp", "herded-gibbs"})
     if (method == approximate) return false;
   return true;
 }
@@ -99,8 +100,12 @@ TEST(Tasks, BestStatesHaveTheirScoreAndNoneIsAboveTheBest) {
       const double best = one.truth.best_log_score;
       EXPECT_NEAR(answer.log_score, log_score(one.model, answer.assignment), 1e-9) << method.name;
       EXPECT_LE(answer.log_score, best + 1e-9) << method.name;
-      if (answer.optimal) EXPECT_NEAR(answer.log_score, best, 1e-9) << method.name;
-      if (std::isfinite(answer.upper)) EXPECT_GE(answer.upper, best - 1e-6) << method.name;
+      if (answer.optimal) {
+        EXPECT_NEAR(answer.log_score, best, 1e-9) << method.name;
+      }
+      if (std::isfinite(answer.upper)) {
+        EXPECT_GE(answer.upper, best - 1e-6) << method.name;
+      }
       for (std::size_t e = 0; e < one.evidence.size(); ++e)
         EXPECT_EQ(answer.assignment[one.evidence.variables[e]], one.evidence.values[e]);
     }
@@ -113,12 +118,24 @@ TEST(Tasks, BoundsOfLogZAreOnTheRightSide) {
       if (!fits(one, method, Task::logz)) continue;
       const LogZ answer = log_z(one.model, asking(one, method.name));
       const double truth = one.truth.log_z, slack = 1e-6 + (std::isfinite(answer.mcse) ? 5 * answer.mcse : 0);
-      if (std::isfinite(answer.lower)) EXPECT_LE(answer.lower, truth + 1e-6) << method.name;
-      if (std::isfinite(answer.upper)) EXPECT_GE(answer.upper, truth - 1e-6) << method.name;
-      if (answer.exact) EXPECT_NEAR(answer.log_z, truth, 1e-6) << method.name;
-      if (answer.bound == Bound::lower) EXPECT_LE(answer.log_z, truth + slack) << method.name;
-      if (answer.bound == Bound::upper) EXPECT_GE(answer.log_z, truth - slack) << method.name;
-      if (method.name == "ais") EXPECT_NEAR(answer.log_z, truth, slack);
+      if (std::isfinite(answer.lower)) {
+        EXPECT_LE(answer.lower, truth + 1e-6) << method.name;
+      }
+      if (std::isfinite(answer.upper)) {
+        EXPECT_GE(answer.upper, truth - 1e-6) << method.name;
+      }
+      if (answer.exact) {
+        EXPECT_NEAR(answer.log_z, truth, 1e-6) << method.name;
+      }
+      if (answer.bound == Bound::lower) {
+        EXPECT_LE(answer.log_z, truth + slack) << method.name;
+      }
+      if (answer.bound == Bound::upper) {
+        EXPECT_GE(answer.log_z, truth - slack) << method.name;
+      }
+      if (method.name == "ais") {
+        EXPECT_NEAR(answer.log_z, truth, slack);
+      }
     }
 }
 
@@ -135,8 +152,12 @@ TEST(Tasks, SamplesOfEveryMethodAreOfTheWholeModel) {
       for (std::uint64_t t = 0; t < answer.draws / answer.chains; ++t) {
         const std::span<const Value> x = answer.draw(t, 0);
         const double score = log_score(one.model, x);
-        if (method.name != "pmp") EXPECT_GT(score, log_zero) << method.name;
-        if (score > log_zero) EXPECT_NEAR(score, answer.log_scores[t * answer.chains], 1e-4) << method.name;
+        if (method.name != "pmp") {
+          EXPECT_GT(score, log_zero) << method.name;
+        }
+        if (score > log_zero) {
+          EXPECT_NEAR(score, answer.log_scores[t * answer.chains], 1e-4) << method.name;
+        }
         for (std::size_t e = 0; e < one.evidence.size(); ++e)
           EXPECT_EQ(x[one.evidence.variables[e]], one.evidence.values[e]);
       }
