@@ -47,7 +47,7 @@ std::string bash_completion() {
   return text + "complete -o default -F _drover drover\n";
 }
 
-std::string quoted(std::string_view text) {
+std::string shell_quoted(std::string_view text) {
   std::string result;
   for (char c : text) result += c == '\'' ? std::string("'\\''") : std::string(1, c);
   return result;
@@ -56,12 +56,12 @@ std::string quoted(std::string_view text) {
 std::string zsh_completion() {
   std::string text = "#compdef drover\n_drover() {\n  if ((CURRENT == 2)); then\n    local -a commands=(\n";
   for (const Command& command : all_commands())
-    text += fmt::format("      '{}:{}'\n", command.name, quoted(command.summary));
+    text += fmt::format("      '{}:{}'\n", command.name, shell_quoted(command.summary));
   text += "    )\n    _describe command commands\n    return\n  fi\n  case $words[2] in\n";
   for (const Command& command : all_commands()) {
     text += fmt::format("    {}) _arguments '*:file:_files'", command.name);
     for (const Option& option : command.options.options()) {
-      std::string help = quoted(option.help);
+      std::string help = shell_quoted(option.help);
       for (char& c : help)
         if (c == '[' || c == ']' || c == ':') c = ' ';
       text +=
@@ -76,10 +76,10 @@ std::string fish_completion() {
   std::string text = "# fish completion of drover\n";
   for (const Command& command : all_commands()) {
     text += fmt::format("complete -c drover -n __fish_use_subcommand -f -a {} -d '{}'\n", command.name,
-                        quoted(command.summary));
+                        shell_quoted(command.summary));
     for (const Option& option : command.options.options())
       text += fmt::format("complete -c drover -n '__fish_seen_subcommand_from {}' -l {}{} -d '{}'\n",
-                          command.name, option.name, option.is_flag() ? "" : " -r", quoted(option.help));
+                          command.name, option.name, option.is_flag() ? "" : " -r", shell_quoted(option.help));
   }
   return text;
 }

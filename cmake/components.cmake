@@ -33,6 +33,18 @@ endfunction()
 add_library(drover INTERFACE)
 add_library(drover::drover ALIAS drover)
 
+# Units with vector kernels are worth a longer compilation: -O3 keeps the words of a random number in registers, and
+# halves the time of a sweep. (A precompiled header would bring its own -O2 back.)
+function(drover_speed_up)
+  foreach(source ${ARGN})
+    file(STRINGS ${source} kernels REGEX "hwy/foreach_target.h" LIMIT_COUNT 1)
+    if(kernels)
+      set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS $<$<CONFIG:Release>:-O3>
+                                  SKIP_PRECOMPILE_HEADERS ON)
+    endif()
+  endforeach()
+endfunction()
+
 # drover_component(NAME SOURCE ...): makes drover_NAME (drover::NAME).
 function(drover_component name)
   set(sources ${ARGN})
@@ -40,6 +52,7 @@ function(drover_component name)
     list(FILTER sources INCLUDE REGEX
          "/drover/((core|model|compile|diagnose|io|image)/|herd/(features|consistency)|numeric/|text/(corpus|demo_corpus|tokeniser|word_counts)|tag/(conll|entities|tagged_text|feature_templates|crf_features|crf_file|crf_model)|sample/(lane_random|dual/(dynamic_|bond_law))|run/edit_stream)")
   endif()
+  drover_speed_up(${sources})
   add_library(drover_${name} STATIC ${sources})
   add_library(drover::${name} ALIAS drover_${name})
   set_target_properties(drover_${name} PROPERTIES EXPORT_NAME ${name})

@@ -4,8 +4,8 @@ add_library(drover_options INTERFACE)
 target_compile_options(drover_options INTERFACE -Wall -Wextra -Wpedantic -Wshadow
                        $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>
                        $<$<BOOL:${DROVER_DEVELOPER}>:-Werror>)
-# -O2: -O3 costs a third more compiling and gives the kernels, whose vectors are written out, nothing
-# (docs/building.md). A function may be inlined though the code could go into a shared library.
+# -O2: -O3 costs a third more compiling, and only vector kernels gain by it (cmake/components.cmake gives it to them).
+# A function may be inlined though the code could go into a shared library.
 target_compile_options(drover_options INTERFACE $<$<CONFIG:Release>:-O2>
                        $<$<CXX_COMPILER_ID:GNU>:-fno-semantic-interposition>)
 # For ccache, where headers are precompiled.
