@@ -19,9 +19,16 @@ std::string& complaint() {
   return text;
 }
 
+// What may be used. Asking Highway makes it forget the limit until it is told again.
+std::int64_t usable_targets() {
+  const std::int64_t usable = hwy::SupportedTargets();
+  hwy::GetChosenTarget().Update(usable);
+  return usable;
+}
+
 // In a mask of targets better ones are lower bits.
 std::int64_t limit_targets(const std::string& word) {
-  const std::int64_t supported = hwy::SupportedTargets();
+  const std::int64_t supported = usable_targets();
   const auto unless_missing = [&](std::int64_t wanted, std::int64_t better) {
     if ((supported & wanted) == 0)
       complaint() =
@@ -40,8 +47,10 @@ std::int64_t limit_targets(const std::string& word) {
 
 // Named without a namespace so that the build can tell the linker to keep it (CMakeLists.txt).
 extern "C" bool drover_simd_from_environment() {
-  if (const char* word = std::getenv("DROVER_SIMD"); word != nullptr && *word != '\0')
-    if (const std::int64_t disabled = limit_targets(word); disabled != 0) hwy::DisableTargets(disabled);
+  const char* const word = std::getenv("DROVER_SIMD");
+  if (word == nullptr || *word == '\0') return false;
+  hwy::DisableTargets(limit_targets(word));
+  usable_targets();
   return true;
 }
 
@@ -54,8 +63,7 @@ namespace {
 namespace drover {
 
 std::string_view simd_name() {
-  const std::int64_t supported = hwy::SupportedTargets();
-  const std::int64_t best = supported & -supported;
+  const std::int64_t usable = usable_targets(), best = usable & -usable;
   if (best & avx512) return "avx512";
   if (best == HWY_AVX2) return "avx2";
   if (best == HWY_SSE4) return "sse4";

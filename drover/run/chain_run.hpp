@@ -265,7 +265,7 @@ class ChainRun {
     // A diagnosis costs as much as many sweeps: only when the run grew by half since the last one.
     if (!convergence_.empty() && 2 * (done_ - burn_in_) < 3 * (convergence_.back().sweep - burn_in_)) return;
     const bool has_target = options_.target_rhat > 0 || options_.target_mcse > 0;
-    const Diagnostics worst = worst_entry(store_, has_target ? 20'000 : 500);
+    const Diagnostics worst = worst_entry(store_, has_target ? 20'000 : 300);
     convergence_.push_back({done_, worst.rhat_max, worst.mcse_max});
     reached_target_ = has_target && has_enough_draws(worst) &&
                       (options_.target_rhat == 0 || worst.rhat_max <= options_.target_rhat) &&

@@ -9,8 +9,8 @@ namespace drover {
 
 SegmentStore::SegmentStore(std::size_t entries, std::uint32_t chains, std::size_t memory_limit)
     : entries_(entries), chains_(chains), groups_(chains), capacity_(16) {
-  // Closing a segment of a large model costs as much as a sweep or two.
-  if (entries * chains >= std::size_t{1} << 24) segment_length_ = 4;
+  // Closing and merging segments of a large model cost as much as a sweep or two.
+  if (entries * chains >= std::size_t{1} << 17) segment_length_ = 4;
   const auto bytes = [&] { return entries_ * groups_ * capacity_ * sizeof(float); };
   // Halved when full, it must still hold the 4 segments that a diagnosis takes.
   while (bytes() > memory_limit && capacity_ > 8) capacity_ /= 2;

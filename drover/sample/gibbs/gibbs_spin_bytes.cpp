@@ -160,90 +160,6 @@ HWY_NOINLINE void draw_from_whole_table(const std::uint8_t* HWY_RESTRICT table, 
   }
 }
 
-// Multiplies or adds the entries of a group into four vectors of floats.
-template <bool product>
-HWY_INLINE void combine(const std::uint8_t* HWY_RESTRICT table, ByteVector index,
-                        FloatVector* HWY_RESTRICT totals) {
-  WordVector words[4];
-  join_bytes(look_up(table, 3, index), look_up(table, 2, index), look_up(table, 1, index),
-             look_up(table, 0, index), words);
-  for (std::size_t q = 0; q < 4; ++q) {
-    const FloatVector term = hn::BitCast(FloatTag(), words[q]);
-    totals[q] = product ? hn::Mul(totals[q], term) : hn::Add(totals[q], term);
-  }
-}
-
-// Draws the chains of vector k given odds = exp(-f), from 16 random bits r: x = 1 when u (1 + odds) < 1 with
-// r <= 65536 u < r + 1. Returns all ones where that does not decide.
-template <bool summed>
-HWY_INLINE ByteVector draw_from_odds(const FloatVector* HWY_RESTRICT odds, ByteVector high, ByteVector low,
-                                     std::uint8_t* HWY_RESTRICT out, std::size_t k,
-                                     float* HWY_RESTRICT sums) {
-  const ByteTag d;
-  const FloatTag f;
-  const FloatVector one = hn::Set(f, 1.0f), whole = hn::Set(f, 65536.0f);
-  WordVector words[4];
-  join_bytes(hn::Zero(d), hn::Zero(d), high, low, words);
-  hn::Mask<FloatTag> sure[4];
-  FloatVector open = hn::Zero(f);
-  for (std::size_t q = 0; q < 4; ++q) {
-    const FloatVector r = hn::ConvertTo(f, hn::BitCast(IntegerTag(), words[q]));
-    const FloatVector total = hn::Add(one, odds[q]);
-    sure[q] = hn::Le(hn::Mul(hn::Add(r, one), total), whole);
-    const auto possible = hn::Lt(hn::Mul(r, total), whole);
-    open = hn::Or(open, hn::VecFromMask(f, hn::Xor(sure[q], possible)));
-    if constexpr (summed) add_to(sums + lane_of(k, q), hn::Div(one, total));
-  }
-  hn::Store(split_masks(sure), d, out);
-  return hn::BitCast(d, open);
-}
-
-// The same from 32 bits: v odds < 2^31 - v keeps the relative precision of small probabilities of both
-// values.
-HWY_INLINE void draw_from_odds_whole(const FloatVector* HWY_RESTRICT odds,
-                                     const WordVector* HWY_RESTRICT random, std::uint8_t* HWY_RESTRICT out) {
-  const IntegerTag n;
-  const FloatTag f;
-  hn::Mask<FloatTag> masks[4];
-  for (std::size_t q = 0; q < 4; ++q) {
-    const auto v = hn::BitCast(n, hn::Or(hn::ShiftRight<1>(random[q]), hn::Set(WordTag(), 1U)));
-    const auto rest =
-        hn::Sub(hn::Set(n, std::numeric_limits<std::int32_t>::max()), hn::Sub(v, hn::Set(n, 1)));
-    masks[q] = hn::Lt(hn::Mul(hn::ConvertTo(f, v), odds[q]), hn::ConvertTo(f, rest));
-  }
-  hn::Store(split_masks(masks), ByteTag(), out);
-}
-
-// exp(-f) of the chains of vector k at temperature 1, as a product.
-HWY_INLINE void odds_by_product(const View& view, const std::uint8_t* HWY_RESTRICT bytes, std::size_t i,
-                                std::size_t k, FloatVector* HWY_RESTRICT odds) {
-  for (std::size_t q = 0; q < 4; ++q) odds[q] = hn::Set(FloatTag(), view.bias_odds[i]);
-  for (std::size_t g = view.group_begin[i]; g < view.group_begin[i + 1]; ++g)
-    combine<true>(view.tables + 64 * g, group_index(bytes, view.neighbours + 4 * g, k), odds);
-}
-
-// exp(x) for |x| <= 64 to a few units in the last place, by IEEE operations only: 2^n times a polynomial of
-// degree 6 in the rest, |rest| <= log(2) / 2.
-HWY_INLINE FloatVector exponential(FloatVector x) {
-  const FloatTag d;
-  const FloatVector magic = hn::Set(d, 12582912.0f);  // 1.5 * 2^23: adding it rounds to an integer
-  const FloatVector shifted = hn::Add(hn::Mul(x, hn::Set(d, 1.44269504f)), magic);
-  const FloatVector n = hn::Sub(shifted, magic);
-  FloatVector r = hn::Sub(x, hn::Mul(n, hn::Set(d, 0.693359375f)));  // exact: 9 bits of log 2
-  r = hn::Add(r, hn::Mul(n, hn::Set(d, 2.12194440e-4f)));
-  FloatVector p = hn::Set(d, 1.0f / 720);
-  for (float c : {1.0f / 120, 1.0f / 24, 1.0f / 6, 0.5f, 1.0f, 1.0f})
-    p = hn::Add(hn::Mul(p, r), hn::Set(d, c));
-  return hn::BitCast(
-      d, hn::Add(hn::BitCast(IntegerTag(), p), hn::ShiftLeft<23>(hn::BitCast(IntegerTag(), shifted))));
-}
-
-// exp(-f), with |f| cut at 60: such probabilities are zero or one.
-HWY_INLINE FloatVector odds_of(FloatVector field) {
-  const FloatTag d;
-  return exponential(hn::Min(hn::Max(hn::Neg(field), hn::Set(d, -60.0f)), hn::Set(d, 60.0f)));
-}
-
 // The 16 sums of subsets of four weights.
 HWY_INLINE void subset_sums(const float* HWY_RESTRICT weights, float* HWY_RESTRICT sums) {
   alignas(64) static constexpr float has[4][16] = {{0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1},
@@ -268,6 +184,151 @@ HWY_INLINE void split_words(const void* HWY_RESTRICT words, std::uint8_t* HWY_RE
   hn::Store(b1, d, table + 16);
   hn::Store(b2, d, table + 32);
   hn::Store(b3, d, table + 48);
+}
+
+#if HWY_TARGET <= HWY_AVX3
+
+// The 16 products or sums of a group are one vector of floats, made on the way.
+struct Group {
+  FloatVector entries;
+};
+
+template <bool product>
+HWY_INLINE void load_group(const View& view, std::size_t g, Group& group) {
+  static constexpr std::uint16_t has[4] = {0xAAAA, 0xCCCC, 0xF0F0, 0xFF00};
+  const FloatTag d;
+  const float* const terms = (product ? view.odds : view.weights) + 4 * g;
+  group.entries = hn::Set(d, product ? 1.0f : 0.0f);
+  for (std::size_t j = 0; j < 4; ++j) {
+    const auto mask = hn::LoadMaskBits(d, reinterpret_cast<const std::uint8_t*>(has + j));
+    const FloatVector term = hn::Set(d, terms[j]);
+    const FloatVector with = product ? hn::Mul(group.entries, term) : hn::Add(group.entries, term);
+    group.entries = hn::IfThenElse(mask, with, group.entries);
+  }
+}
+
+// Multiplies or adds the entries that `index` names into four vectors of floats.
+template <bool product>
+HWY_INLINE void combine(const Group& group, ByteVector index, FloatVector* HWY_RESTRICT totals) {
+  const FloatTag d;
+  alignas(16) static constexpr std::uint8_t to_words[4][16] = {
+      {0, 128, 128, 128, 1, 128, 128, 128, 2, 128, 128, 128, 3, 128, 128, 128},
+      {4, 128, 128, 128, 5, 128, 128, 128, 6, 128, 128, 128, 7, 128, 128, 128},
+      {8, 128, 128, 128, 9, 128, 128, 128, 10, 128, 128, 128, 11, 128, 128, 128},
+      {12, 128, 128, 128, 13, 128, 128, 128, 14, 128, 128, 128, 15, 128, 128, 128}};
+  for (std::size_t q = 0; q < 4; ++q) {
+    const ByteVector words = hn::TableLookupBytesOr0(index, hn::LoadDup128(ByteTag(), to_words[q]));
+    const FloatVector term =
+        hn::TableLookupLanes(group.entries, hn::IndicesFromVec(d, hn::BitCast(IntegerTag(), words)));
+    totals[q] = product ? hn::Mul(totals[q], term) : hn::Add(totals[q], term);
+  }
+}
+
+#else
+
+// The 16 products or sums of a group are a table of bytes: products are there, sums are made on the way.
+struct Group {
+  alignas(64) std::uint8_t room[64];
+  const std::uint8_t* table;
+};
+
+template <bool product>
+HWY_INLINE void load_group(const View& view, std::size_t g, Group& group) {
+  group.table = product ? view.tables + 64 * g : group.room;
+  if (product) return;
+  alignas(64) float sums[16];
+  subset_sums(view.weights + 4 * g, sums);
+  split_words(sums, group.room);
+}
+
+// Multiplies or adds the entries that `index` names into four vectors of floats.
+template <bool product>
+HWY_INLINE void combine(const Group& group, ByteVector index, FloatVector* HWY_RESTRICT totals) {
+  WordVector words[4];
+  join_bytes(look_up(group.table, 3, index), look_up(group.table, 2, index), look_up(group.table, 1, index),
+             look_up(group.table, 0, index), words);
+  for (std::size_t q = 0; q < 4; ++q) {
+    const FloatVector term = hn::BitCast(FloatTag(), words[q]);
+    totals[q] = product ? hn::Mul(totals[q], term) : hn::Add(totals[q], term);
+  }
+}
+
+#endif
+
+// Draws the chains of vector k given odds = exp(-f), from 16 random bits r: x = 1 when u (1 + odds) < 1 with
+// r <= 65536 u < r + 1. Returns all ones where that does not decide.
+template <bool summed>
+HWY_INLINE ByteVector draw_from_odds(const FloatVector* HWY_RESTRICT odds, ByteVector high, ByteVector low,
+                                     std::uint8_t* HWY_RESTRICT out, std::size_t k,
+                                     float* HWY_RESTRICT sums) {
+  const ByteTag d;
+  const FloatTag f;
+  const FloatVector one = hn::Set(f, 1.0f), whole = hn::Set(f, 65536.0f);
+  WordVector words[4];
+  join_bytes(hn::Zero(d), hn::Zero(d), high, low, words);
+  hn::Mask<FloatTag> sure[4];
+  FloatVector open = hn::Zero(f);
+  for (std::size_t q = 0; q < 4; ++q) {
+    const FloatVector r = hn::ConvertTo(f, hn::BitCast(IntegerTag(), words[q]));
+    const FloatVector total = hn::Add(one, odds[q]);
+    const FloatVector least = hn::Mul(r, total);
+    sure[q] = hn::Le(least, hn::Sub(whole, total));
+    const auto possible = hn::Lt(least, whole);
+    open = hn::Or(open, hn::VecFromMask(f, hn::Xor(sure[q], possible)));
+    if constexpr (summed) add_to(sums + lane_of(k, q), hn::Div(one, total));
+  }
+  hn::Store(split_masks(sure), d, out);
+  return hn::BitCast(d, open);
+}
+
+// The same from 32 bits: v odds < 2^31 - v keeps the relative precision of small probabilities of both
+// values.
+HWY_INLINE void draw_from_odds_whole(const FloatVector* HWY_RESTRICT odds,
+                                     const WordVector* HWY_RESTRICT random, std::uint8_t* HWY_RESTRICT out) {
+  const IntegerTag n;
+  const FloatTag f;
+  hn::Mask<FloatTag> masks[4];
+  for (std::size_t q = 0; q < 4; ++q) {
+    const auto v = hn::BitCast(n, hn::Or(hn::ShiftRight<1>(random[q]), hn::Set(WordTag(), 1U)));
+    const auto rest =
+        hn::Sub(hn::Set(n, std::numeric_limits<std::int32_t>::max()), hn::Sub(v, hn::Set(n, 1)));
+    masks[q] = hn::Lt(hn::Mul(hn::ConvertTo(f, v), odds[q]), hn::ConvertTo(f, rest));
+  }
+  hn::Store(split_masks(masks), ByteTag(), out);
+}
+
+// exp(-f) of all chains at temperature 1, as a product.
+HWY_INLINE void odds_by_product(const View& view, const std::uint8_t* HWY_RESTRICT bytes, std::size_t i,
+                                FloatVector* HWY_RESTRICT odds) {
+  for (std::size_t k = 0; k < 4 * byte_vectors; ++k) odds[k] = hn::Set(FloatTag(), view.bias_odds[i]);
+  for (std::size_t g = view.group_begin[i]; g < view.group_begin[i + 1]; ++g) {
+    Group group;
+    load_group<true>(view, g, group);
+    for (std::size_t k = 0; k < byte_vectors; ++k)
+      combine<true>(group, group_index(bytes, view.neighbours + 4 * g, k), odds + 4 * k);
+  }
+}
+
+// exp(x) for |x| <= 64 to a few units in the last place, by IEEE operations only: 2^n times a polynomial of
+// degree 6 in the rest, |rest| <= log(2) / 2.
+HWY_INLINE FloatVector exponential(FloatVector x) {
+  const FloatTag d;
+  const FloatVector magic = hn::Set(d, 12582912.0f);  // 1.5 * 2^23: adding it rounds to an integer
+  const FloatVector shifted = hn::Add(hn::Mul(x, hn::Set(d, 1.44269504f)), magic);
+  const FloatVector n = hn::Sub(shifted, magic);
+  FloatVector r = hn::Sub(x, hn::Mul(n, hn::Set(d, 0.693359375f)));  // exact: 9 bits of log 2
+  r = hn::Add(r, hn::Mul(n, hn::Set(d, 2.12194440e-4f)));
+  FloatVector p = hn::Set(d, 1.0f / 720);
+  for (float c : {1.0f / 120, 1.0f / 24, 1.0f / 6, 0.5f, 1.0f, 1.0f})
+    p = hn::Add(hn::Mul(p, r), hn::Set(d, c));
+  return hn::BitCast(
+      d, hn::Add(hn::BitCast(IntegerTag(), p), hn::ShiftLeft<23>(hn::BitCast(IntegerTag(), shifted))));
+}
+
+// exp(-f), with |f| cut at 60: such probabilities are zero or one.
+HWY_INLINE FloatVector odds_of(FloatVector field) {
+  const FloatTag d;
+  return exponential(hn::Min(hn::Max(hn::Neg(field), hn::Set(d, -60.0f)), hn::Set(d, 60.0f)));
 }
 
 // The table of thresholds of a variable of at most four neighbours, when all chains have one temperature.
@@ -300,12 +361,10 @@ HWY_INLINE void odds_by_fields(const View& view, const std::uint8_t* HWY_RESTRIC
   const FloatTag d;
   for (std::size_t k = 0; k < 4 * byte_vectors; ++k) odds[k] = hn::Set(d, view.bias[i]);
   for (std::size_t g = view.group_begin[i]; g < view.group_begin[i + 1]; ++g) {
-    alignas(64) float sums[16];
-    alignas(64) std::uint8_t table[64];
-    subset_sums(view.weights + 4 * g, sums);
-    split_words(sums, table);
+    Group group;
+    load_group<false>(view, g, group);
     for (std::size_t k = 0; k < byte_vectors; ++k)
-      combine<false>(table, group_index(bytes, view.neighbours + 4 * g, k), odds + 4 * k);
+      combine<false>(group, group_index(bytes, view.neighbours + 4 * g, k), odds + 4 * k);
   }
   for (std::size_t k = 0; k < byte_vectors; ++k)
     for (std::size_t q = 0; q < 4; ++q) {
@@ -325,9 +384,11 @@ HWY_INLINE bool draw_any(const View& view, std::uint8_t* bytes, std::size_t i,
   const ByteTag d;
   ByteVector open = hn::Zero(d);
   FloatVector odds[4 * byte_vectors];
-  if constexpr (by_fields) odds_by_fields(view, bytes, i, inverse_temperatures, odds);
+  if constexpr (by_fields)
+    odds_by_fields(view, bytes, i, inverse_temperatures, odds);
+  else
+    odds_by_product(view, bytes, i, odds);
   for (std::size_t k = 0; k < byte_vectors; ++k) {
-    if constexpr (!by_fields) odds_by_product(view, bytes, i, k, odds + 4 * k);
     open = hn::Or(open, draw_from_odds<summed>(odds + 4 * k, high[k], low[k], bytes + 64 * i + k * byte_lanes,
                                                k, sums));
   }
@@ -341,9 +402,11 @@ HWY_NOINLINE void draw_any_whole(const View& view, std::uint8_t* bytes, std::siz
   random.draw<0>(static_cast<std::uint32_t>(i), r[3], r[2]);
   random.draw<1>(static_cast<std::uint32_t>(i), r[1], r[0]);
   FloatVector odds[4 * byte_vectors];
-  if constexpr (by_fields) odds_by_fields(view, bytes, i, inverse_temperatures, odds);
+  if constexpr (by_fields)
+    odds_by_fields(view, bytes, i, inverse_temperatures, odds);
+  else
+    odds_by_product(view, bytes, i, odds);
   for (std::size_t k = 0; k < byte_vectors; ++k) {
-    if constexpr (!by_fields) odds_by_product(view, bytes, i, k, odds + 4 * k);
     WordVector words[4];
     join_bytes(r[3][k], r[2][k], r[1][k], r[0][k], words);
     draw_from_odds_whole(odds + 4 * k, words, bytes + 64 * i + k * byte_lanes);
@@ -369,7 +432,7 @@ enum class Heat { none, uniform, by_lane };
 // A piece of a sweep: places begin .. end - 1 of its order.
 template <Heat heat, bool summed>
 HWY_NOINLINE void sweep_part(const View& view, const GibbsSpinBytes::Job& job, const LaneBytes& random,
-                           std::size_t begin, std::size_t end) {
+                             std::size_t begin, std::size_t end) {
   std::uint8_t* const bytes = job.bytes;
   const std::uint32_t* const order = job.order;
   for (std::size_t place = begin; place < end; ++place) {
@@ -445,12 +508,10 @@ void add_scores(const View& view, const std::uint8_t* HWY_RESTRICT bytes, double
       FloatVector fields[4 * byte_vectors];
       for (FloatVector& field : fields) field = hn::Zero(d);
       for (std::size_t g = view.group_begin[i]; g < view.group_begin[i + 1]; ++g) {
-        alignas(64) float sums[16];
-        alignas(64) std::uint8_t table[64];
-        subset_sums(view.weights + 4 * g, sums);
-        split_words(sums, table);
+        Group group;
+        load_group<false>(view, g, group);
         for (std::size_t k = 0; k < byte_vectors; ++k)
-          combine<false>(table, group_index(bytes, view.neighbours + 4 * g, k), fields + 4 * k);
+          combine<false>(group, group_index(bytes, view.neighbours + 4 * g, k), fields + 4 * k);
       }
       for (std::size_t k = 0; k < byte_vectors; ++k) {
         const ByteVector here = hn::Load(ByteTag(), bytes + 64 * i + k * byte_lanes);
@@ -536,11 +597,14 @@ std::size_t sweeps_together(std::size_t size, std::size_t reach, Scan scan) {
   return std::min(GibbsSpinBytes::most_together, large_cache / reach);
 }
 
-// exp(-weight) multiplied over each of the 16 states of four neighbours.
-void fill_odds(const float* weights, std::uint8_t* table) {
-  for (unsigned bits = 0; bits < 16; ++bits)
-    set_entry(table, bits,
-              std::bit_cast<std::uint32_t>(static_cast<float>(std::exp(-subset_sum(weights, bits)))));
+// exp(-weight) multiplied over each of the 16 states of four neighbours, in the order of the vector code.
+void fill_odds(const float* odds, std::uint8_t* table) {
+  for (unsigned bits = 0; bits < 16; ++bits) {
+    float product = 1;
+    for (unsigned j = 0; j < group_size; ++j)
+      if (bits >> j & 1) product *= odds[j];
+    set_entry(table, bits, std::bit_cast<std::uint32_t>(product));
+  }
 }
 
 }  // namespace
@@ -561,6 +625,7 @@ GibbsSpinBytes::GibbsSpinBytes(const SpinGraph& graph, Scan scan)
   }
   neighbours_.resize(group_size * group_begin_.back());
   weights_.resize(neighbours_.size());
+  odds_.resize(neighbours_.size());
   tables_.resize(std::size_t{64} * group_begin_.back());
   tbb::parallel_for(tbb::blocked_range<std::size_t>(0, size(), 4096), [&](const auto& range) {
     for (std::size_t i = range.begin(); i < range.end(); ++i) {
@@ -570,11 +635,12 @@ GibbsSpinBytes::GibbsSpinBytes(const SpinGraph& graph, Scan scan)
       std::ranges::copy(graph.neighbours(i), neighbours_.begin() + begin);
       std::ranges::copy(graph.weights(i), weights_.begin() + begin);
       bias_odds_[i] = std::exp(-bias_[i]);
+      for (std::size_t e = begin; e < end; ++e) odds_[e] = std::exp(-weights_[e]);
       if (end - begin == group_size)
         fill_thresholds(bias_[i], weights_.data() + begin, tables_.data() + 16 * begin);
       else
         for (std::size_t e = begin; e < end; e += group_size)
-          fill_odds(weights_.data() + e, tables_.data() + 16 * e);
+          fill_odds(odds_.data() + e, tables_.data() + 16 * e);
     }
   });
 }
@@ -586,6 +652,7 @@ GibbsSpinBytes::View GibbsSpinBytes::view() const {
           .group_begin = group_begin_.data(),
           .neighbours = neighbours_.data(),
           .weights = weights_.data(),
+          .odds = odds_.data(),
           .tables = tables_.data(),
           .moderate = moderate_,
           .prefetch = prefetch_,
@@ -617,7 +684,7 @@ void GibbsSpinBytes::run(State& state, std::uint64_t first_sweep, std::uint64_t 
   for (std::uint64_t done = 0; done < count; done += job.count) {
     job.first_sweep = first_sweep + done;
     job.count = std::min<std::uint64_t>(together_, count - done);
-    if (scan_ == Scan::random) shuffle_order(state.seed, job.first_sweep, state.order);
+    if (scan_ == Scan::random) shuffle_sites(state.seed, job.first_sweep, state.order);
     HWY_DYNAMIC_DISPATCH(sweep_bytes)(view(), job);
   }
 }

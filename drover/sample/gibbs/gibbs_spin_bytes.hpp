@@ -92,6 +92,7 @@ class GibbsSpinBytes {
     const std::uint32_t* group_begin = nullptr;  ///< groups of variable i: group_begin[i] .. group_begin[i+1]
     const std::uint32_t* neighbours = nullptr;   ///< four per group; the last group is filled with i itself
     const float* weights = nullptr;              ///< four per group; zero for the filling
+    const float* odds = nullptr;                 ///< exp(-weight)
     const std::uint8_t* tables = nullptr;        ///< 64 per group: byte b of entry e at 16 b + e
     bool moderate = false;                       ///< products of odds stay in the range of floats
     bool prefetch = false;                       ///< neighbours are far away in memory
@@ -126,6 +127,7 @@ class GibbsSpinBytes {
   std::vector<std::uint32_t> group_begin_;
   std::vector<std::uint32_t> neighbours_;
   std::vector<float> weights_;
+  std::vector<float> odds_;
   Bytes tables_;
 };
 

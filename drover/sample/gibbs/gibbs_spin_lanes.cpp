@@ -271,7 +271,7 @@ GibbsSpinLanes::State GibbsSpinLanes::start(std::uint64_t seed, std::uint32_t fi
 
 void GibbsSpinLanes::run(State& state, std::uint64_t sweep, float* sums) const {
   const bool tempered = std::ranges::any_of(state.inverse_temperatures, [](float b) { return b != 1.0f; });
-  if (scan_ == Scan::random) shuffle_order(state.seed, sweep, state.order);
+  if (scan_ == Scan::random) shuffle_sites(state.seed, sweep, state.order);
   const LaneRandom random(state.seed, Stream::sweep);
   HWY_DYNAMIC_DISPATCH(sweep_lanes)
   (view(), state.words.data(), tempered ? state.inverse_temperatures.data() : nullptr,

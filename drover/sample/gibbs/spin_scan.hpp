@@ -12,6 +12,6 @@ namespace drover {
 bool is_scattered(const SpinGraph& graph);
 
 /// A random permutation of the variables, made anew from (seed, sweep).
-void shuffle_order(std::uint64_t seed, std::uint64_t sweep, std::span<std::uint32_t> order);
+void shuffle_sites(std::uint64_t seed, std::uint64_t sweep, std::span<std::uint32_t> order);
 
 }  // namespace drover
