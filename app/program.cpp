@@ -10,10 +10,12 @@
 #include "app/command_line.hpp"
 #include "app/progress.hpp"
 #include "drover/core/error.hpp"
+#include "drover/core/simd.hpp"
 
 namespace {
 
 int dispatch(int argc, char** argv) {
+  drover::check_simd_limit();
   const auto [command, call] = drover::app::parse_command_line(argc, argv);
   if (command == nullptr) return 0;
   drover::app::install_signal_handlers();

@@ -2,7 +2,7 @@
 // loop as baseline, all in one run. Every figure is the median and the best of short repetitions; on a shared
 // machine the best is the one that means something.
 //
-//   bench_gibbs_spin [all | generators | lanes | curve | chain | threads]
+//   bench_gibbs_spin [all | generators | lanes | bytes | curve | chain | threads]
 #include <fmt/format.h>
 #include <tbb/task_arena.h>
 
@@ -14,6 +14,8 @@
 #include <vector>
 
 #include "drover/core/random.hpp"
+#include "drover/core/simd.hpp"
+#include "drover/sample/gibbs/gibbs_spin_bytes.hpp"
 #include "drover/sample/gibbs/gibbs_spin_chain.hpp"
 #include "drover/sample/gibbs/gibbs_spin_equal_lattice.hpp"
 #include "drover/sample/gibbs/gibbs_spin_lanes.hpp"
@@ -196,6 +198,64 @@ void lanes() {
   }
 }
 
+// A graph of so many variables with pairs drawn at random.
+SpinGraph random_pairs(std::uint32_t size, std::uint32_t pairs) {
+  RandomSequence random(7, Stream::generate);
+  Model model;
+  model.cardinalities.assign(size, 2);
+  for (std::uint32_t i = 0; i < size; ++i) {
+    const double values[2] = {0, random.normal()};
+    model.unaries.add(i, values);
+  }
+  for (std::uint32_t k = 0; k < pairs; ++k) {
+    const std::uint32_t a = random.below(size), b = random.below(size);
+    if (a != b) model.spin_pairs.add(a, b, 0.3 * random.normal());
+  }
+  return spin_graph(compile(model));
+}
+
+// Both kernels of 64 chains in turns: sweeps, sweeps with sums (several at once where the kernel can),
+// scores.
+template <class K>
+void bytes_of(const std::string& label, const SpinGraph& graph) {
+  const K kernel(graph);
+  auto state = kernel.start(1, 0);
+  std::vector<float, tbb::cache_aligned_allocator<float>> sums(64 * kernel.size(), 0.0f);
+  constexpr std::uint64_t together = 4;
+  const std::uint64_t repeats = std::max<std::uint64_t>(1, 40'000 / kernel.size());
+  const double updates = 64.0 * static_cast<double>(kernel.size() * repeats * together);
+  std::uint64_t sweep = 0;
+  const auto run = [&](auto... sums_or_none) {
+    for (std::uint64_t k = 0; k < repeats; ++k, sweep += together) {
+      if constexpr (requires { kernel.sweeps(state, sweep, together); })
+        kernel.sweeps(state, sweep, together, sums_or_none...);
+      else
+        for (std::uint64_t s = sweep; s < sweep + together; ++s) kernel.sweep(state, s, sums_or_none...);
+    }
+  };
+  print(label, measure(updates, [&] { run(); }));
+  print(label + ", conditionals added", measure(updates, [&] { run(ConditionalSums{sums}); }));
+  std::vector<double> scores(64);
+  print(label + ", log scores",
+        measure(64.0 * static_cast<double>(kernel.size()), [&] { kernel.log_scores(state, scores); }));
+  kernel.set_inverse_temperatures(state, std::vector<float>(64, 0.9f));
+  print(label + ", at another temperature", measure(updates, [&] { run(); }));
+}
+
+void bytes() {
+  fmt::print("\n-- 64 chains as bits and as bytes, one thread (updates/ns)\n");
+  const std::pair<std::string, SpinGraph> graphs[] = {
+      {"grid 50x50", grid(50, 50)},
+      {"random, 1000 variables, 4000 pairs", random_pairs(1000, 4000)},
+      {"random, degree 16, 1000", random_regular(1000, 16)},
+      {"random, degree 64, 1000", random_regular(1000, 64)},
+      {"grid 1000x1000", grid(1000, 1000)}};
+  for (const auto& [name, graph] : graphs) {
+    bytes_of<GibbsSpinLanes>(name + ": bits", graph);
+    bytes_of<GibbsSpinBytes>(name + ": bytes", graph);
+  }
+}
+
 void curve() {
   fmt::print("\n-- lanes on square grids, 10^3 to 10^7 variables (updates/ns)\n");
   for (std::uint32_t side : {32U, 100U, 316U, 1000U, 3162U}) {
@@ -273,9 +333,11 @@ void threads() {
 int main(int count, char** arguments) {
   const std::string which = count > 1 ? arguments[1] : "all";
   const auto wanted = [&](const char* name) { return which == "all" || which == name; };
-  fmt::print("{:<58} {:>8} {:>8}\n", "", "best", "median");
+  drover::check_simd_limit();
+  fmt::print("instruction set: {}\n{:<58} {:>8} {:>8}\n", drover::simd_name(), "", "best", "median");
   if (wanted("generators")) drover::generators();
   if (wanted("lanes")) drover::lanes();
+  if (wanted("bytes")) drover::bytes();
   if (wanted("curve")) drover::curve();
   if (wanted("chain")) drover::chain();
   if (wanted("threads")) drover::threads();

@@ -86,6 +86,10 @@ drover_component(core ${CORE_SOURCES})
 set_source_files_properties(drover/core/version.cpp PROPERTIES COMPILE_DEFINITIONS DROVER_VERSION="${PROJECT_VERSION}")
 target_link_libraries(drover_core PUBLIC fmt::fmt TBB::tbb ZLIB::ZLIB Threads::Threads nlohmann_json::nlohmann_json
                       PRIVATE hwy cadical lbfgs ${CMAKE_DL_LIBS})
+# DROVER_SIMD is read before main by a constant that nothing refers to (drover/core/simd.cpp).
+target_link_options(drover_core INTERFACE LINKER:-u,drover_simd_from_environment)
+# Products and sums stay apart where every instruction set must give the same bits; small loops are unrolled.
+set_source_files_properties(drover/sample/gibbs/gibbs_spin_bytes.cpp PROPERTIES COMPILE_OPTIONS "-ffp-contract=off;-O3")
 
 find_package(PNG QUIET)
 drover_wants(image PNG_FOUND "libpng (libpng-dev)")

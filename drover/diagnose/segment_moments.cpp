@@ -11,6 +11,19 @@ namespace {
 constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
 constexpr std::size_t least_batches = 8;
 
+// R-hat of half-chain means with these sums over the 2 C halves.
+double rhat_of_halves(double halves, double length, double sum, double squares, double spread) {
+  const double variance_of_means = std::max(0.0, squares - sum * sum / halves) / (halves - 1);
+  if (spread <= 0 && variance_of_means <= 0) return not_a_number;
+  return std::sqrt((spread + variance_of_means) * (length - 1) / (length * spread));
+}
+
+double ess_of(const SegmentMeans& segments, double p, double error) {
+  if (std::isnan(error)) return not_a_number;
+  const double draws = static_cast<double>(segments.chains * segments.segments) * segments.draws_per_segment;
+  return std::min(p * (1 - p) / (error * error), draws * std::max(1.0, std::log10(draws)));
+}
+
 double mean_of_range(const SegmentMeans& segments, std::size_t chain, std::size_t begin, std::size_t end) {
   double sum = 0;
   for (std::size_t s = begin; s < end; ++s) sum += segments.at(chain, s);
@@ -75,9 +88,7 @@ double rhat_from_segments(const SegmentMeans& segments) {
       spread += mean * (1 - mean) / halves;
     }
   }
-  const double variance_of_means = std::max(0.0, squares - sum * sum / halves) / (halves - 1);
-  if (spread <= 0 && variance_of_means <= 0) return not_a_number;
-  return std::sqrt((spread + variance_of_means) * (length - 1) / (length * spread));
+  return rhat_of_halves(halves, length, sum, squares, spread);
 }
 
 double mcse_from_segments(const SegmentMeans& segments) {
@@ -91,11 +102,93 @@ double mcse_from_segments(const SegmentMeans& segments) {
 }
 
 double ess_from_segments(const SegmentMeans& segments) {
-  const double error = mcse_from_segments(segments);
-  if (std::isnan(error)) return not_a_number;
-  const double p = mean_from_segments(segments);
-  const double draws = static_cast<double>(segments.chains * segments.segments) * segments.draws_per_segment;
-  return std::min(p * (1 - p) / (error * error), draws * std::max(1.0, std::log10(draws)));
+  return ess_of(segments, mean_from_segments(segments), mcse_from_segments(segments));
+}
+
+namespace {
+
+// Adds segments begin .. end - 1 of every chain into `sums`. Like all loops below it runs over chains in the
+// inner loop, so that chains that stand together are vectors.
+void add_segments(const SegmentMeans& segments, std::size_t begin, std::size_t end, double* sums) {
+  for (std::size_t s = begin; s < end; ++s) {
+    const double* const row = segments.means + s * segments.segment_stride;
+    if (segments.chain_stride == 1)
+      for (std::size_t c = 0; c < segments.chains; ++c) sums[c] += row[c];
+    else
+      for (std::size_t c = 0; c < segments.chains; ++c) sums[c] += row[c * segments.chain_stride];
+  }
+}
+
+// The sum of (scale sums[c] - centres[c])^2.
+double squared_distances(const double* sums, double scale, const double* centres, std::size_t chains) {
+  double even = 0, odd = 0;
+  std::size_t c = 0;
+  for (; c + 1 < chains; c += 2) {
+    const double a = scale * sums[c] - centres[c], b = scale * sums[c + 1] - centres[c + 1];
+    even += a * a;
+    odd += b * b;
+  }
+  if (c < chains) even += (scale * sums[c] - centres[c]) * (scale * sums[c] - centres[c]);
+  return even + odd;
+}
+
+}  // namespace
+
+SegmentFigures figures_from_segments(const SegmentMeans& segments, std::vector<double>& scratch) {
+  SegmentFigures result{not_a_number, not_a_number, not_a_number};
+  const std::size_t chains = segments.chains, count = segments.segments, half = count / 2;
+  if (chains == 0 || count == 0) return result;
+  const double all_chains = static_cast<double>(chains), all_segments = static_cast<double>(count);
+  scratch.assign(4 * chains, 0.0);
+  double* const totals = scratch.data();  // of whole chains
+  double* const first = totals + chains;  // of their first half, then of batches
+  double* const second = first + chains;  // of their second half
+  double* const centres = second + chains;
+  add_segments(segments, 0, half, first);
+  add_segments(segments, count - half, count, second);
+  for (std::size_t c = 0; c < chains; ++c) totals[c] = first[c] + second[c];
+  add_segments(segments, half, count - half, totals);  // the middle one of an odd number
+  double mean = 0;
+  for (std::size_t c = 0; c < chains; ++c) mean += totals[c];
+  mean /= all_chains * all_segments;
+
+  const double length = segments.draws_per_segment * static_cast<double>(half);
+  if (half > 0 && length >= 2) {
+    const double scale = 1 / static_cast<double>(half);
+    double sum = 0, squares = 0, spread = 0;
+    for (const double* sums : {first, second})
+      for (std::size_t c = 0; c < chains; ++c) {
+        const double m = scale * sums[c];
+        sum += m - mean;
+        squares += (m - mean) * (m - mean);
+        spread += m * (1 - m);
+      }
+    result.rhat = rhat_of_halves(2 * all_chains, length, sum, squares, spread / (2 * all_chains));
+  }
+
+  if ((chains < 2 && count < 2) || all_equal(segments)) return result;
+  double variance = 0;
+  if (chains > 1) {
+    std::fill_n(centres, chains, mean);
+    variance = squared_distances(totals, 1 / all_segments, centres, chains) / (all_chains - 1) / all_chains;
+  }
+  for (std::size_t group = 1; count > 1 && (group == 1 || count / group >= least_batches); group *= 2) {
+    const std::size_t batches = count / group, start = count - batches * group;
+    std::fill_n(centres, chains, 0.0);
+    add_segments(segments, start, count, centres);
+    for (std::size_t c = 0; c < chains; ++c) centres[c] /= static_cast<double>(batches * group);
+    double squares = 0;
+    for (std::size_t b = 0; b < batches; ++b) {
+      std::fill_n(first, chains, 0.0);
+      add_segments(segments, start + b * group, start + (b + 1) * group, first);
+      squares += squared_distances(first, 1 / static_cast<double>(group), centres, chains);
+    }
+    const double number = static_cast<double>(batches);
+    variance = std::max(variance, squares / (all_chains * (number - 1)) / (all_chains * number));
+  }
+  result.mcse = std::sqrt(variance);
+  result.ess = ess_of(segments, mean, result.mcse);
+  return result;
 }
 
 }  // namespace drover

@@ -251,7 +251,7 @@ void fill_marginals(const Graph& graph, const SegmentStore& store, MarginalsResu
   result.rhat.assign(n, not_known);
   result.ess.assign(n, not_known);
   parallel_for(IndexRange(0, n, 256), [&](const IndexRange& range) {
-    std::vector<double> scratch;
+    DiagnosisRoom scratch;
     for (std::size_t v = range.begin(); v != range.end(); ++v) {
       const std::span<double> p = result.marginals[v];
       const std::span<double> error = result.mcse[v];

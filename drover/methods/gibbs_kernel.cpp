@@ -6,6 +6,10 @@
 
 namespace drover {
 
+bool use_bytes(const SpinGraph& graph) {
+  return graph.neighbour.size() <= 24 * graph.size();
+}
+
 bool use_long_chains(const Problem& problem, std::uint32_t chains) {
   return chains <= 8 && problem.graph().size() >= 10'000 && problem.options().chains.scan == Scan::fixed;
 }

@@ -4,6 +4,7 @@
 #include "drover/compile/lattice.hpp"
 #include "drover/compile/spin_graph.hpp"
 #include "drover/methods/chains.hpp"
+#include "drover/sample/gibbs/gibbs_spin_bytes.hpp"
 #include "drover/sample/gibbs/gibbs_spin_chain.hpp"
 #include "drover/sample/gibbs/gibbs_spin_equal_lattice.hpp"
 #include "drover/sample/gibbs/gibbs_spin_lanes.hpp"
@@ -13,12 +14,16 @@
 
 namespace drover {
 
-/// Many chains at once, each in its lane: for spins one bit per chain and variable, else any graph.
+/// Whether 64 chains of a spin graph are kept as bytes: faster while variables have few neighbours.
+bool use_bytes(const SpinGraph& graph);
+
+/// Many chains at once, each in its lane: for spins one byte or bit per chain and variable, else any graph.
 template <class Use>
 auto with_lane_kernel(const Problem& problem, std::uint32_t chains, Use use) {
   const Scan scan = problem.options().chains.scan;
   if (problem.graph().is_spin()) {
     const SpinGraph spins = spin_graph(problem.graph());
+    if (use_bytes(spins)) return use(GibbsSpinBytes(spins, scan));
     return use(GibbsSpinLanes(spins, scan));
   }
   GibbsTableLanes::Options options;

@@ -16,9 +16,9 @@ class SaveArchive {
   template <class Number>
   requires std::is_arithmetic_v<Number>
   void operator()(Number& number) { append(&number, sizeof(Number)); }
-  template <class Number>
+  template <class Number, class Allocator>
   requires std::is_trivially_copyable_v<Number>
-  void operator()(std::vector<Number>& numbers) {
+  void operator()(std::vector<Number, Allocator>& numbers) {
     std::uint64_t count = numbers.size();
     (*this)(count);
     append(numbers.data(), numbers.size() * sizeof(Number));
@@ -42,9 +42,9 @@ class LoadArchive {
   template <class Number>
   requires std::is_arithmetic_v<Number>
   void operator()(Number& number) { take(&number, sizeof(Number)); }
-  template <class Number>
+  template <class Number, class Allocator>
   requires std::is_trivially_copyable_v<Number>
-  void operator()(std::vector<Number>& numbers) {
+  void operator()(std::vector<Number, Allocator>& numbers) {
     std::uint64_t count = 0;
     (*this)(count);
     if (count > (bytes_.size() - at_) / sizeof(Number)) truncated();

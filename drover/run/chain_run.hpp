@@ -72,13 +72,14 @@ class ChainRun {
     const std::uint32_t batches = (options.chains + lanes - 1) / lanes;
     for (std::uint32_t b = 0; b < batches; ++b) states_.push_back(kernel.start(options.seed, b * lanes));
     const std::size_t entries = sums_values() ? kernel.size() : kernel.entry_count();
-    sums_.assign(batches, std::vector<float>(entries * lanes, 0.0F));
+    sums_.assign(batches, LaneSums(entries * lanes, 0.0F));
     store_ = SegmentStore(entries, options.chains, options.estimator_memory);
     burn_in_ = options.burn_in;
     trace_.capacity = std::clamp<std::size_t>((std::size_t{1} << 24) / options.chains, 16, 1024);
-    // Chosen without looking at `sweeps`, so that a resumed run records what an uninterrupted one would.
+    // A record costs about as much as a sweep. Chosen without looking at `sweeps`, so that a resumed run
+    // records what an uninterrupted one would.
     if (options.burn_in != ChainOptions::unlimited)
-      trace_.every = std::max<std::uint64_t>(1, options.burn_in / 128);
+      trace_.every = std::max<std::uint64_t>(is_large() ? 16 : 1, options.burn_in / 32);
   }
 
   /// Every chain begins in this state instead of the kernel's own; to be called before the first run().
@@ -108,9 +109,11 @@ class ChainRun {
     }
   }
 
-  /// Closes the open segment, if any; call once, after the last run().
+  /// Closes the open segment, if any, and scores the last states when no others were; call once, after the
+  /// last run().
   void finish() {
     if (open_draws_ > 0) close_segment();
+    if (trace_.sweeps.empty() && done_ > 0) record_scores();
   }
 
   /// Whether the entries of the store are means of state_values, one per variable.
@@ -157,6 +160,9 @@ class ChainRun {
  private:
   static constexpr std::uint64_t absorb_every = 64;
 
+  // Whether a sweep is long enough that what happens once in a few sweeps must be rare.
+  bool is_large() const { return static_cast<double>(kernel_.size()) * options_.chains >= 4e6; }
+
   std::uint64_t total_sweeps() const {
     return options_.sweeps == ChainOptions::unlimited ? ChainOptions::unlimited : burn_in_ + options_.sweeps;
   }
@@ -182,13 +188,11 @@ class ChainRun {
 
   void advance(std::uint64_t stride) {
     parallel_for(std::size_t{0}, states_.size(), [&](std::size_t b) {
-      for (std::uint64_t s = done_; s < done_ + stride; ++s) {
-        if (!is_kept(s))
-          kernel_.sweep(states_[b], s);
-        else if (!sums_values())
-          kernel_.sweep(states_[b], s, ConditionalSums{sums_[b]});
-        else if constexpr (SumsValues<K>)
-          kernel_.sweep(states_[b], s, ValueSums{sums_[b], options_.state_values});
+      for (std::uint64_t s = done_; s < done_ + stride;) {
+        std::uint64_t next = s + 1;
+        while (next < done_ + stride && is_kept(next) == is_kept(s)) ++next;
+        sweep_alike(states_[b], s, next - s, sums_[b]);
+        s = next;
       }
     });
     for (std::uint64_t s = done_; s < done_ + stride; ++s) {
@@ -196,6 +200,24 @@ class ChainRun {
       unabsorbed_ += is_kept(s) ? 1 : 0;
     }
     done_ += stride;
+  }
+
+  // Sweeps that are all kept or all not, at once where the kernel can do that.
+  void sweep_alike(typename K::State& state, std::uint64_t first, std::uint64_t count, LaneSums& sums) const {
+    constexpr bool at_once = requires { kernel_.sweeps(state, first, count); };
+    const bool kept = is_kept(first);
+    if constexpr (at_once) {
+      if (!kept) return kernel_.sweeps(state, first, count);
+      if (!sums_values()) return kernel_.sweeps(state, first, count, ConditionalSums{sums});
+    }
+    for (std::uint64_t s = first; s < first + count; ++s) {
+      if (!kept)
+        kernel_.sweep(state, s);
+      else if (!sums_values())
+        kernel_.sweep(state, s, ConditionalSums{sums});
+      else if constexpr (SumsValues<K>)
+        kernel_.sweep(state, s, ValueSums{sums, options_.state_values});
+    }
   }
 
   void score_all(std::vector<double>& scores) {
@@ -240,10 +262,10 @@ class ChainRun {
     open_draws_ = 0;
     unabsorbed_ = 0;
     if (store_.segments() < 4 || sums_values()) return;  // R-hat is for probabilities
-    // A diagnosis costs as much as many sweeps: only when the run grew by a quarter since the last one.
-    if (!convergence_.empty() && 4 * (done_ - burn_in_) < 5 * (convergence_.back().sweep - burn_in_)) return;
+    // A diagnosis costs as much as many sweeps: only when the run grew by half since the last one.
+    if (!convergence_.empty() && 2 * (done_ - burn_in_) < 3 * (convergence_.back().sweep - burn_in_)) return;
     const bool has_target = options_.target_rhat > 0 || options_.target_mcse > 0;
-    const Diagnostics worst = worst_entry(store_, has_target ? 20'000 : 2'000);
+    const Diagnostics worst = worst_entry(store_, has_target ? 20'000 : 300);
     convergence_.push_back({done_, worst.rhat_max, worst.mcse_max});
     reached_target_ = has_target && has_enough_draws(worst) &&
                       (options_.target_rhat == 0 || worst.rhat_max <= options_.target_rhat) &&
@@ -266,7 +288,7 @@ class ChainRun {
   const K& kernel_;
   ChainOptions options_;
   std::vector<typename K::State> states_;
-  std::vector<std::vector<float>> sums_;
+  std::vector<LaneSums> sums_;
   SegmentStore store_;
   ScoreTrace trace_;
   std::vector<ConvergencePoint> convergence_;

@@ -17,27 +17,29 @@ constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
 
 }  // namespace
 
-EntryDiagnostics diagnose_entry(const SegmentStore& store, std::size_t entry, std::vector<double>& scratch) {
+EntryDiagnostics diagnose_entry(const SegmentStore& store, std::size_t entry, DiagnosisRoom& scratch) {
   if (store.segments() == 0) return {not_a_number, not_a_number, not_a_number};
-  store.means_of_entry(entry, scratch);
+  store.means_of_entry(entry, scratch.means);
   SegmentMeans means;
-  means.means = scratch.data();
+  means.means = scratch.means.data();
   means.chains = store.groups();
   // An open segment that was closed early is shorter than the rest and is left out here; the mean counts it.
   const auto draws = store.draws_of_segments();
   means.segments = draws.size();
   if (means.segments > 1 && draws.back() != draws.front()) --means.segments;
   means.draws_per_segment = static_cast<double>(draws.empty() ? 1 : draws.front());
-  means.chain_stride = store.segments();
+  means.chain_stride = 1;
+  means.segment_stride = store.groups();
 
-  EntryDiagnostics result{rhat_from_segments(means), ess_from_segments(means), mcse_from_segments(means)};
+  const SegmentFigures figures = figures_from_segments(means, scratch.figures);
+  EntryDiagnostics result{figures.rhat, figures.ess, figures.mcse};
   // Means of a group of g chains vary g times less than those of one chain; undo that, so that R-hat speaks
   // of chains.
   if (store.chains_per_group() > 1 && result.rhat > 1)
     result.rhat = std::sqrt(1 + store.chains_per_group() * (result.rhat * result.rhat - 1));
   if (std::isfinite(result.mcse)) {
     result.mcse = std::hypot(result.mcse, precision_floor);
-  } else if (store.draws() >= 16 && scratch.front() > 1e-6 && scratch.front() < 1 - 1e-6) {
+  } else if (store.draws() >= 16 && scratch.means.front() > 1e-6 && scratch.means.front() < 1 - 1e-6) {
     // The conditional never changed, yet the variable moves: nothing that moves bears on it, and its mean is
     // exact.
     result.mcse = precision_floor;
@@ -57,7 +59,7 @@ Diagnostics worst_entry(const SegmentStore& store, std::size_t most_entries) {
     worst = tbb::parallel_reduce(
         tbb::blocked_range<std::size_t>(0, count, 64), worst,
         [&](const auto& range, Diagnostics so_far) {
-          std::vector<double> scratch;
+          DiagnosisRoom scratch;
           for (std::size_t k = range.begin(); k != range.end(); ++k) {
             const EntryDiagnostics entry = diagnose_entry(store, k * step, scratch);
             so_far = worse(so_far, {entry.rhat, entry.ess, entry.mcse});

@@ -20,8 +20,12 @@ struct EntryDiagnostics {
 /// half a unit of the running sum, 2^-20 on average, so no error below that is ever reported.
 inline constexpr double precision_floor = 1e-6;
 
-/// `scratch` is reused between calls.
-EntryDiagnostics diagnose_entry(const SegmentStore& store, std::size_t entry, std::vector<double>& scratch);
+/// Reused between calls.
+struct DiagnosisRoom {
+  std::vector<double> means, figures;
+};
+
+EntryDiagnostics diagnose_entry(const SegmentStore& store, std::size_t entry, DiagnosisRoom& scratch);
 
 /// The worst over the entries, or over an even spread of at most `most_entries` of them. When the
 /// conditionals never change, or there are no entries at all, the averages are exact: R-hat 1 and an

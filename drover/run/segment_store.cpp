@@ -9,6 +9,8 @@ namespace drover {
 
 SegmentStore::SegmentStore(std::size_t entries, std::uint32_t chains, std::size_t memory_limit)
     : entries_(entries), chains_(chains), groups_(chains), capacity_(16) {
+  // Closing and merging segments of a large model cost as much as a sweep or two.
+  if (entries * chains >= std::size_t{1} << 17) segment_length_ = 4;
   const auto bytes = [&] { return entries_ * groups_ * capacity_ * sizeof(float); };
   // Halved when full, it must still hold the 4 segments that a diagnosis takes.
   while (bytes() > memory_limit && capacity_ > 8) capacity_ /= 2;
@@ -29,30 +31,64 @@ std::uint32_t SegmentStore::chains_in_group(std::uint32_t group) const {
   return std::min(chains_per_group_, chains_ - group * chains_per_group_);
 }
 
-void SegmentStore::absorb(std::span<std::vector<float>> sums, std::uint32_t lanes, std::uint64_t draws) {
+namespace {
+
+// mean = (before mean + sum) / after; with nothing before, the mean is not read.
+void absorb_lanes(float* means, const float* sums, std::uint32_t lanes, double before, double after) {
+  const double share = 1 / after, kept = before / after;
+  if (before == 0)
+    for (std::uint32_t lane = 0; lane < lanes; ++lane) means[lane] = static_cast<float>(share * sums[lane]);
+  else
+    for (std::uint32_t lane = 0; lane < lanes; ++lane)
+      means[lane] = static_cast<float>(kept * means[lane] + share * sums[lane]);
+}
+
+}  // namespace
+
+void SegmentStore::absorb(std::span<LaneSums> sums, std::uint32_t lanes, std::uint64_t draws) {
   const std::size_t segment = draws_.size();
   const auto before = static_cast<double>(open_draws_);
   const auto after = static_cast<double>(open_draws_ + draws);
+  const auto absorb_apart = [&](std::size_t entry) {
+    for (std::size_t b = 0; b < sums.size(); ++b) {
+      const auto first = static_cast<std::uint32_t>(b * lanes);
+      absorb_lanes(row(entry, segment) + first, sums[b].data() + entry * lanes,
+                   std::min(lanes, chains_ - first), before, after);
+    }
+  };
+  // Group by group while batches and their lanes go along: no division per chain.
+  const auto absorb_groups = [&](std::size_t entry) {
+    float* const means = row(entry, segment);
+    std::size_t batch = 0;
+    std::uint32_t lane = 0;
+    for (std::uint32_t group = 0; group < groups_; ++group) {
+      const std::uint32_t count = chains_in_group(group);
+      double sum = 0;
+      for (std::uint32_t left = count; left > 0;) {
+        const float* const here = sums[batch].data() + entry * lanes + lane;
+        const std::uint32_t run = std::min(left, lanes - lane);
+        for (std::uint32_t c = 0; c < run; ++c) sum += here[c];
+        left -= run;
+        lane += run;
+        if (lane == lanes) lane = 0, ++batch;
+      }
+      const double earlier = before == 0 ? 0.0 : before * means[group];
+      means[group] = static_cast<float>((earlier + sum / count) / after);
+    }
+  };
   parallel_for(IndexRange(0, entries_, 1024), [&](const IndexRange& range) {
     for (std::size_t entry = range.begin(); entry != range.end(); ++entry) {
-      for (std::uint32_t group = 0; group < groups_; ++group) {
-        double sum = 0;
-        const std::uint32_t count = chains_in_group(group);
-        for (std::uint32_t c = 0; c < count; ++c) {
-          const std::uint32_t chain = group * chains_per_group_ + c;
-          sum += sums[chain / lanes][entry * lanes + chain % lanes];
-        }
-        const double earlier = open_draws_ == 0 ? 0.0 : before * at(entry, group, segment);
-        at(entry, group, segment) = static_cast<float>((earlier + sum / count) / after);
-      }
+      if (chains_per_group_ == 1)
+        absorb_apart(entry);
+      else
+        absorb_groups(entry);
+      for (LaneSums& batch : sums) std::fill_n(batch.data() + entry * lanes, lanes, 0.0F);
     }
   });
-  for (auto& batch : sums) std::fill(batch.begin(), batch.end(), 0.0F);
   open_draws_ += draws;
 }
 
-void SegmentStore::close_segment(std::span<std::vector<float>> sums, std::uint32_t lanes,
-                                 std::uint64_t draws) {
+void SegmentStore::close_segment(std::span<LaneSums> sums, std::uint32_t lanes, std::uint64_t draws) {
   absorb(sums, lanes, draws);
   assert(open_draws_ > 0);
   draws_.push_back(open_draws_);
@@ -63,16 +99,19 @@ void SegmentStore::close_segment(std::span<std::vector<float>> sums, std::uint32
 
 void SegmentStore::merge_neighbours() {
   const std::size_t half = draws_.size() / 2;
-  parallel_for(IndexRange(0, entries_ * groups_, 4096), [&](const IndexRange& range) {
-    for (std::size_t row = range.begin(); row != range.end(); ++row) {
-      float* means = means_.data() + row * capacity_;
-      for (std::size_t s = 0; s < half; ++s) {
-        const auto a = static_cast<double>(draws_[2 * s]);
-        const auto b = static_cast<double>(draws_[2 * s + 1]);
-        means[s] = static_cast<float>((a * means[2 * s] + b * means[2 * s + 1]) / (a + b));
-      }
-    }
-  });
+  // In order: segment s is written after segments 2 s and 2 s + 1, never before, are read.
+  for (std::size_t s = 0; s < half; ++s) {
+    const auto draws = static_cast<double>(draws_[2 * s] + draws_[2 * s + 1]);
+    const double a = static_cast<double>(draws_[2 * s]) / draws,
+                 b = static_cast<double>(draws_[2 * s + 1]) / draws;
+    parallel_for(IndexRange(0, entries_ * groups_, 16384), [&](const IndexRange& range) {
+      float* const to = row(0, s);
+      const float* const first = row(0, 2 * s);
+      const float* const second = row(0, 2 * s + 1);
+      for (std::size_t k = range.begin(); k != range.end(); ++k)
+        to[k] = static_cast<float>(a * first[k] + b * second[k]);
+    });
+  }
   for (std::size_t s = 0; s < half; ++s) draws_[s] = draws_[2 * s] + draws_[2 * s + 1];
   draws_.resize(half);
   segment_length_ *= 2;
@@ -80,19 +119,21 @@ void SegmentStore::merge_neighbours() {
 
 void SegmentStore::means_of_entry(std::size_t entry, std::vector<double>& means) const {
   means.resize(groups_ * segments());
-  for (std::uint32_t g = 0; g < groups_; ++g)
-    for (std::size_t s = 0; s < segments(); ++s) means[g * segments() + s] = at(entry, g, s);
+  for (std::size_t s = 0; s < segments(); ++s)
+    std::copy_n(row(entry, s), groups_, means.begin() + static_cast<std::ptrdiff_t>(s * groups_));
 }
 
 double SegmentStore::mean(std::size_t entry) const {
   double weighted = 0;
   double weights = 0;
-  for (std::uint32_t g = 0; g < groups_; ++g)
-    for (std::size_t s = 0; s < segments(); ++s) {
+  for (std::size_t s = 0; s < segments(); ++s) {
+    const float* const means = row(entry, s);
+    for (std::uint32_t g = 0; g < groups_; ++g) {
       const double weight = static_cast<double>(draws_[s]) * chains_in_group(g);
-      weighted += weight * at(entry, g, s);
+      weighted += weight * means[g];
       weights += weight;
     }
+  }
   return weighted / weights;  // NaN when there is no draw yet
 }
 

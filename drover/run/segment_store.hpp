@@ -3,7 +3,8 @@
 //
 // Kept draws are added to the open segment; when `capacity` segments are full, neighbours are merged and the
 // segment length doubles, so between capacity / 2 and capacity segments of equal length describe the whole
-// run. For models too large to keep every chain apart, neighbouring chains share a group.
+// run. For models too large to keep every chain apart, neighbouring chains share a group. A segment's means
+// stand together, entry by entry: a segment is written far more often than an entry is read.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +12,12 @@
 #include <span>
 #include <vector>
 
+#include "drover/core/aligned.hpp"
+
 namespace drover {
+
+/// Sums of a batch of chains.
+using LaneSums = AlignedFloats;
 
 class SegmentStore {
  public:
@@ -33,11 +39,11 @@ class SegmentStore {
   /// Adds `draws` kept draws per chain to the open segment. Sums are single precision, so this must happen
   /// every thousand draws or so: longer sums would round every further term. `sums[b]` belongs to the chains
   /// b * lanes .. of batch b and holds entry-major, lane-minor sums, which are reset to zero.
-  void absorb(std::span<std::vector<float>> sums, std::uint32_t lanes, std::uint64_t draws);
+  void absorb(std::span<LaneSums> sums, std::uint32_t lanes, std::uint64_t draws);
   /// Absorbs the last draws of the open segment and closes it; merges neighbours when the store is full.
-  void close_segment(std::span<std::vector<float>> sums, std::uint32_t lanes, std::uint64_t draws);
+  void close_segment(std::span<LaneSums> sums, std::uint32_t lanes, std::uint64_t draws);
 
-  /// The means of one entry as a matrix groups x segments, row-major by group.
+  /// The means of one entry as a matrix segments x groups, row-major by segment.
   void means_of_entry(std::size_t entry, std::vector<double>& means) const;
   /// The mean of one entry over all closed segments and chains.
   double mean(std::size_t entry) const;
@@ -58,11 +64,12 @@ class SegmentStore {
  private:
   void merge_neighbours();
   std::uint32_t chains_in_group(std::uint32_t group) const;
-  float& at(std::size_t entry, std::uint32_t group, std::size_t segment) {
-    return means_[(entry * groups_ + group) * capacity_ + segment];
+  /// The means of all groups in one entry and segment.
+  float* row(std::size_t entry, std::size_t segment) {
+    return means_.data() + (segment * entries_ + entry) * groups_;
   }
-  float at(std::size_t entry, std::uint32_t group, std::size_t segment) const {
-    return means_[(entry * groups_ + group) * capacity_ + segment];
+  const float* row(std::size_t entry, std::size_t segment) const {
+    return means_.data() + (segment * entries_ + entry) * groups_;
   }
 
   std::size_t entries_ = 0;

@@ -106,6 +106,34 @@ TEST(SegmentMoments, FewChainsAndShortSegmentsAreTooHopeful) {
   EXPECT_LT(result.inside, 0.9);
 }
 
+// All at once and one by one are the same sums in another order.
+TEST(SegmentMoments, FiguresTogetherAreThoseApart) {
+  std::vector<double> scratch;
+  const auto expect_same = [&](const SegmentMeans& segments) {
+    const SegmentFigures figures = figures_from_segments(segments, scratch);
+    const auto expect_near = [](double a, double b) {
+      EXPECT_EQ(std::isnan(a), std::isnan(b));
+      if (!std::isnan(b)) {
+        EXPECT_NEAR(a, b, 1e-10 * (1 + b));
+      }
+    };
+    expect_near(figures.rhat, rhat_from_segments(segments));
+    expect_near(figures.mcse, mcse_from_segments(segments));
+    expect_near(figures.ess, ess_from_segments(segments));
+  };
+  for (const std::size_t chains : {1U, 2U, 5U, 64U})
+    for (const std::size_t segments : {1U, 2U, 3U, 9U, 16U, 33U}) {
+      const SegmentRun run = two_state_run(segments, 0.3, 0.5, chains, segments, 16);
+      expect_same(run.segments);
+      std::vector<double> turned(run.means.size());
+      for (std::size_t c = 0; c < chains; ++c)
+        for (std::size_t s = 0; s < segments; ++s) turned[c * segments + s] = run.segments.at(c, s);
+      expect_same({turned.data(), chains, segments, 16, segments, 1});
+      const std::vector<double> constant(run.means.size(), 0.25);
+      expect_same({constant.data(), chains, segments, 16, 1, chains});
+    }
+}
+
 TEST(SegmentMoments, SpecialCases) {
   const std::vector<double> same(12, 0.25);
   EXPECT_TRUE(std::isnan(mcse_from_segments({same.data(), 3, 4, 10, 4, 1})));

@@ -15,7 +15,7 @@ TEST(SegmentStore, KeepsMeansThroughMerging) {
   constexpr std::size_t entries = 3;
   SegmentStore store(entries, chains, 1 << 20);
   RandomSequence random(7, Stream::generate);
-  std::vector<std::vector<float>> sums(2, std::vector<float>(entries * lanes, 0.0F));
+  std::vector<LaneSums> sums(2, LaneSums(entries * lanes, 0.0F));
   std::vector<double> total(entries, 0.0);
   std::uint64_t draws = 0;
   for (int round = 0; round < 200; ++round) {
@@ -42,7 +42,7 @@ TEST(SegmentStore, GroupsChainsWhenMemoryIsShort) {
   SegmentStore store(1000, 64, 1000 * 8 * 4 * sizeof(float));
   EXPECT_EQ(store.groups(), 8U);
   EXPECT_EQ(store.chains_per_group(), 8U);
-  std::vector<std::vector<float>> sums(1, std::vector<float>(1000 * 64, 0.0F));
+  std::vector<LaneSums> sums(1, LaneSums(1000 * 64, 0.0F));
   for (std::size_t e = 0; e < 1000; ++e)
     for (std::uint32_t c = 0; c < 64; ++c) sums[0][e * 64 + c] = c < 32 ? 1.0F : 0.0F;
   store.close_segment(sums, 64, 1);

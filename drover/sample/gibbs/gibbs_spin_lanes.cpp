@@ -4,9 +4,9 @@
 #include <bit>
 #include <cassert>
 #include <cmath>
-#include <numeric>
 
 #include "drover/core/parallel.hpp"
+#include "drover/sample/gibbs/spin_scan.hpp"
 #include "drover/sample/lane_random.hpp"
 #include "drover/sample/lane_random_targets.hpp"
 
@@ -206,29 +206,6 @@ void fill_thresholds(float bias, const float* weights, std::uint32_t* thresholds
   }
 }
 
-// True when enough neighbours lie outside what the caches and their prefetchers follow by themselves.
-bool is_scattered(const SpinGraph& graph) {
-  constexpr std::size_t cached = std::size_t{1} << 17, near = std::size_t{1} << 13;
-  if (graph.size() < cached) return false;
-  std::size_t far = 0;
-  for (std::size_t i = 0; i < graph.size(); ++i)
-    for (std::size_t j : graph.neighbours(i)) far += (j > i ? j - i : i - j) > near;
-  return far > graph.neighbour.size() / 8;
-}
-
-// A random permutation of the variables, made anew from (seed, sweep).
-void shuffle_order(std::uint64_t seed, std::uint64_t sweep, std::span<std::uint32_t> order) {
-  const LaneRandom random(seed, Stream::order);
-  std::iota(order.begin(), order.end(), 0U);
-  LaneRandom::Words words{};
-  for (std::size_t i = 0; i < order.size(); ++i) {
-    const std::size_t lane = i % LaneRandom::width;
-    if (lane == 0) words = random.words(0, sweep, static_cast<std::uint32_t>(i / LaneRandom::width));
-    const std::size_t offset = std::uint64_t{words[lane]} * (order.size() - i) >> 32;
-    std::swap(order[i], order[i + offset]);
-  }
-}
-
 }  // namespace
 
 GibbsSpinLanes::GibbsSpinLanes(const SpinGraph& graph, Scan scan)
@@ -294,7 +271,7 @@ GibbsSpinLanes::State GibbsSpinLanes::start(std::uint64_t seed, std::uint32_t fi
 
 void GibbsSpinLanes::run(State& state, std::uint64_t sweep, float* sums) const {
   const bool tempered = std::ranges::any_of(state.inverse_temperatures, [](float b) { return b != 1.0f; });
-  if (scan_ == Scan::random) shuffle_order(state.seed, sweep, state.order);
+  if (scan_ == Scan::random) shuffle_sites(state.seed, sweep, state.order);
   const LaneRandom random(state.seed, Stream::sweep);
   HWY_DYNAMIC_DISPATCH(sweep_lanes)
   (view(), state.words.data(), tempered ? state.inverse_temperatures.data() : nullptr,
