@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <set>
 #include <vector>
 
 #include "drover/core/random.hpp"
@@ -21,9 +22,9 @@ inline TiedModel random_tied_model(std::uint64_t seed, bool with_zeros) {
   RandomSequence random(seed, Stream::generate);
   TiedModel result;
   Model& model = result.model;
-  model.cardinalities = seed % 3 == 0   ? std::vector<std::uint32_t>{2, 2, 2, 2, 2, 2, 2}
-                        : seed % 3 == 1 ? std::vector<std::uint32_t>{3, 3, 3, 3, 3}
-                                        : std::vector<std::uint32_t>{2, 8, 4, 4, 2};
+  model.cardinalities = seed % 3 == 0   ? std::vector<std::uint32_t>{2, 2, 2, 2, 2, 2, 2, 2}
+                        : seed % 3 == 1 ? std::vector<std::uint32_t>{3, 3, 3, 3, 3, 3}
+                                        : std::vector<std::uint32_t>{2, 8, 4, 4, 2, 4};
   const std::size_t n = model.cardinalities.size();
   for (VariableId v = 0; v < n; ++v) {
     std::vector<double> values(model.cardinalities[v]);
@@ -54,13 +55,16 @@ inline TiedModel random_tied_model(std::uint64_t seed, bool with_zeros) {
     const double equal = random.normal(), other = random.normal();
     add_kind(states * states, [&](std::size_t e) { return e % (states + 1) == 0 ? equal : other; });
   }
-  for (std::uint32_t f = 0; f < 40; ++f) {
+  std::set<std::set<VariableId>> seen;
+  for (std::uint32_t f = 0; f < 60; ++f) {
     std::vector<VariableId> scope;
     const std::size_t arity = 2 + random.below(2);
     while (scope.size() < arity) {
       const VariableId v = random.below(static_cast<std::uint32_t>(n));
       if (std::find(scope.begin(), scope.end(), v) == scope.end()) scope.push_back(v);
     }
+    if (!seen.insert({scope.begin(), scope.end()}).second)
+      continue;  // compile() would make one factor of the two
     std::size_t entries = 1;
     for (VariableId v : scope) entries *= model.cardinalities[v];
     std::vector<std::uint32_t> fitting;
