@@ -72,7 +72,7 @@ double run_rate(const Graph& graph, const K& kernel, std::uint32_t batches) {
   options.sweeps = 2 * options.burn_in;
   const auto start = Clock::now();
   ChainRun run(kernel, options);
-  run.run(Monitor{});
+  run.run(RunControl{});
   run.finish();
   MarginalsResult result;
   fill_marginals(graph, run.store(), result);

@@ -19,11 +19,12 @@ std::string& complaint() {
   return text;
 }
 
-// What may be used. Asking Highway makes it forget the limit until it is told again.
+// What the processor has, the limit allows and this build holds; the build's own level is always there.
+// Asking Highway makes it forget the limit until it is told again.
 std::int64_t usable_targets() {
-  const std::int64_t usable = hwy::SupportedTargets();
-  hwy::GetChosenTarget().Update(usable);
-  return usable;
+  const std::int64_t supported = hwy::SupportedTargets();
+  hwy::GetChosenTarget().Update(supported);
+  return (supported & HWY_TARGETS) != 0 ? supported & HWY_TARGETS : HWY_STATIC_TARGET;
 }
 
 // In a mask of targets better ones are lower bits.
@@ -31,13 +32,15 @@ std::int64_t limit_targets(const std::string& word) {
   const std::int64_t supported = usable_targets();
   const auto unless_missing = [&](std::int64_t wanted, std::int64_t better) {
     if ((supported & wanted) == 0)
-      complaint() =
-          fmt::format("DROVER_SIMD={}: this processor has no more than {}", word, drover::simd_name());
+      complaint() = fmt::format("DROVER_SIMD={}: this processor or build has no more than {}", word,
+                                drover::simd_name());
     return better;
   };
   if (word == "avx512") return unless_missing(avx512, 0);
   if (word == "avx2") return unless_missing(HWY_AVX2, HWY_AVX2 - 1);
   if (word == "sse4") return unless_missing(HWY_SSE4, HWY_SSE4 - 1);
+  if (word == "scalar" && (HWY_TARGETS & (HWY_EMU128 | HWY_SCALAR)) == 0)
+    complaint() = "DROVER_SIMD=scalar: this build needs sse4; one with -DDROVER_X86_LEVEL=x86-64 does not";
   if (word == "scalar") return HWY_EMU128 - 1;
   complaint() = fmt::format("DROVER_SIMD={}: expected avx512, avx2, sse4 or scalar", word);
   return 0;

@@ -13,7 +13,8 @@ namespace drover {
 /// avx512, avx2, sse4 or scalar; on other processors the library's name of what they have.
 std::string_view simd_name();
 
-/// Raises usage when DROVER_SIMD is set to anything but the four words, or to more than the processor has.
+/// Raises usage when DROVER_SIMD is set to anything but the four words, or to more
+/// than the processor or less than the build has.
 void check_simd_limit();
 
 }  // namespace drover

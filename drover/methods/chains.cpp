@@ -210,7 +210,7 @@ void fill_means(const SegmentStore& store, MarginalsResult& result) {
   result.rhat.assign(n, not_known);
   result.ess.assign(n, not_known);
   parallel_for(IndexRange(0, n, 256), [&](const IndexRange& range) {
-    std::vector<double> scratch;
+    DiagnosisRoom scratch;
     for (std::size_t v = range.begin(); v != range.end(); ++v) {
       result.means[v] = store.mean(v);
       const double error = diagnose_entry(store, v, scratch).mcse;

@@ -1,13 +1,12 @@
 #include "drover/sample/gibbs/gibbs_spin_bytes.hpp"
 
-#include <tbb/parallel_for.h>
-
 #include <algorithm>
 #include <bit>
 #include <cassert>
 #include <cmath>
 #include <limits>
 
+#include "drover/core/parallel.hpp"
 #include "drover/sample/gibbs/spin_scan.hpp"
 #include "drover/sample/lane_random.hpp"
 #include "drover/sample/lane_random_targets.hpp"
@@ -627,7 +626,7 @@ GibbsSpinBytes::GibbsSpinBytes(const SpinGraph& graph, Scan scan)
   weights_.resize(neighbours_.size());
   odds_.resize(neighbours_.size());
   tables_.resize(std::size_t{64} * group_begin_.back());
-  tbb::parallel_for(tbb::blocked_range<std::size_t>(0, size(), 4096), [&](const auto& range) {
+  parallel_for(IndexRange(0, size(), 4096), [&](const IndexRange& range) {
     for (std::size_t i = range.begin(); i < range.end(); ++i) {
       const std::size_t begin = group_size * group_begin_[i], end = group_size * group_begin_[i + 1];
       std::fill(neighbours_.begin() + begin, neighbours_.begin() + end, static_cast<std::uint32_t>(i));

@@ -25,13 +25,12 @@
 // Random scan is as in GibbsSpinLanes.
 #pragma once
 
-#include <tbb/cache_aligned_allocator.h>
-
 #include <cstdint>
 #include <span>
 #include <vector>
 
 #include "drover/compile/spin_graph.hpp"
+#include "drover/core/aligned.hpp"
 #include "drover/sample/kernel.hpp"
 #include "drover/sample/scan.hpp"
 
@@ -41,7 +40,7 @@ class LaneRandom;
 
 class GibbsSpinBytes {
  public:
-  using Bytes = std::vector<std::uint8_t, tbb::cache_aligned_allocator<std::uint8_t>>;
+  using Bytes = AlignedVector<std::uint8_t>;
 
   struct State {
     std::uint64_t seed = 0;
