@@ -13,6 +13,7 @@
 #include <thread>
 #include <vector>
 
+#include "drover/core/aligned.hpp"
 #include "drover/core/random.hpp"
 #include "drover/core/simd.hpp"
 #include "drover/sample/gibbs/gibbs_spin_bytes.hpp"
@@ -220,7 +221,7 @@ template <class K>
 void bytes_of(const std::string& label, const SpinGraph& graph) {
   const K kernel(graph);
   auto state = kernel.start(1, 0);
-  std::vector<float, tbb::cache_aligned_allocator<float>> sums(64 * kernel.size(), 0.0f);
+  AlignedFloats sums(64 * kernel.size(), 0.0f);
   constexpr std::uint64_t together = 4;
   const std::uint64_t repeats = std::max<std::uint64_t>(1, 40'000 / kernel.size());
   const double updates = 64.0 * static_cast<double>(kernel.size() * repeats * together);
