@@ -20,11 +20,13 @@
 namespace drover {
 namespace {
 
-/// Tables of zeros and ones only; possible or not, as it happens.
+/// Tables with zeros, each over a scope of its own (compile() would merge others); possible or not, as it
+/// happens.
 Model random_constraints(std::uint64_t seed, std::uint32_t factors, double zero_share) {
   RandomSequence random(seed, Stream::generate, 1);
   Model model;
   for (int v = 0; v < 7; ++v) model.cardinalities.push_back(2 + random.below(2));
+  std::set<std::set<VariableId>> stated;
   for (std::uint32_t f = 0; f < factors; ++f) {
     std::vector<VariableId> scope;
     const std::uint32_t arity = 2 + random.below(2);
@@ -32,6 +34,7 @@ Model random_constraints(std::uint64_t seed, std::uint32_t factors, double zero_
       const VariableId v = random.below(7);
       if (std::find(scope.begin(), scope.end(), v) == scope.end()) scope.push_back(v);
     }
+    if (!stated.insert({scope.begin(), scope.end()}).second) continue;
     std::size_t entries = 1;
     for (VariableId v : scope) entries *= model.cardinalities[v];
     std::vector<double> values(entries);

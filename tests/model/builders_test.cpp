@@ -152,22 +152,22 @@ TEST(Builders, GenerateChecksItsOptions) {
     }
   };
   using G = GenerateOptions;
-  refused([](G& o) { o.width = 0; }, "--width is 0; expected a value from 1 to 2000000000");
-  refused([](G& o) { o.width = 100000, o.height = 100000; }, "--height is 100000");
-  refused([](G& o) { o.states = 1; }, "--states is 1; expected a value from 2 to 65535");
-  refused([](G& o) { o.kind = GenerateKind::chain, o.variables = 0; }, "--variables is 0");
-  refused([](G& o) { o.kind = GenerateKind::complete, o.variables = 1000000; }, "--variables is 1000000");
+  refused([](G& o) { o.width = 0; }, "width = 0: expected 1 to 2000000000");
+  refused([](G& o) { o.width = 100000, o.height = 100000; }, "height = 100000");
+  refused([](G& o) { o.states = 1; }, "states = 1: expected 2 to 65535");
+  refused([](G& o) { o.kind = GenerateKind::chain, o.variables = 0; }, "variables = 0");
+  refused([](G& o) { o.kind = GenerateKind::complete, o.variables = 1000000; }, "variables = 1000000");
   refused([](G& o) { o.kind = GenerateKind::regular, o.variables = 5; }, "an even product");
-  refused([](G& o) { o.kind = GenerateKind::regular, o.degree = 100; }, "--degree is 100");
+  refused([](G& o) { o.kind = GenerateKind::regular, o.degree = 100; }, "degree = 100");
   refused([](G& o) { o.kind = GenerateKind::regular, o.degree = 2.5; }, "a whole number");
-  refused([](G& o) { o.kind = GenerateKind::random, o.probability = 1.5; }, "--probability is 1.5");
-  refused([](G& o) { o.kind = GenerateKind::tables, o.arity = 101; }, "--arity is 101");
+  refused([](G& o) { o.kind = GenerateKind::random, o.probability = 1.5; }, "probability = 1.5");
+  refused([](G& o) { o.kind = GenerateKind::tables, o.arity = 101; }, "arity = 101");
   refused([](G& o) { o.kind = GenerateKind::tables, o.arity = 30, o.states = 9; }, "table entries");
-  refused([](G& o) { o.kind = GenerateKind::tables, o.zero_share = -1; }, "--zero-share is -1");
-  refused([](G& o) { o.kind = GenerateKind::rbm, o.hidden = 0; }, "--hidden is 0");
-  refused([](G& o) { o.coupling = Draw::normal(0, -1); }, "--coupling-sd is -1");
+  refused([](G& o) { o.kind = GenerateKind::tables, o.zero_share = -1; }, "zero-share = -1");
+  refused([](G& o) { o.kind = GenerateKind::rbm, o.hidden = 0; }, "hidden = 0");
+  refused([](G& o) { o.coupling = Draw::normal(0, -1); }, "coupling-sd = -1");
   refused([](G& o) { o.coupling = Draw::uniform(1, 0); }, "the lower end first");
-  refused([](G& o) { o.field = Draw::constant(std::nan("")); }, "--field is not finite");
+  refused([](G& o) { o.field = Draw::constant(std::nan("")); }, "finite numbers");
   EXPECT_THROW(parse_generate_kind("gird"), Error);
 }
 
