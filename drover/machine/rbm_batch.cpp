@@ -93,9 +93,11 @@ HWY_INLINE void AddPart(FloatVector sum, FloatVector factor, std::size_t count, 
   if (count >= vector_lanes) {
     hn::StoreU(hn::MulAdd(factor, sum, fresh ? hn::Zero(d) : hn::LoadU(d, at)), d, at);
   } else {
-    const auto mask = hn::FirstN(d, count);
-    const FloatVector before = fresh ? hn::Zero(d) : hn::MaskedLoad(mask, d, at);
-    hn::BlendedStore(hn::MulAdd(factor, sum, before), mask, d, at);
+    // By a copy: SSE4's masked loads touch whole aligned vectors, and `at` may begin anywhere.
+    alignas(64) float part[vector_lanes] = {};
+    if (!fresh) std::copy_n(at, count, part);
+    hn::Store(hn::MulAdd(factor, sum, hn::Load(d, part)), d, part);
+    std::copy_n(part, count, at);
   }
 }
 
