@@ -50,9 +50,13 @@ std::vector<Command>& all_commands() {
     list.push_back(map_command());
     list.push_back(logz_command());
     list.push_back(sample_command());
-    for (const char* name : {"herd", "learn", "tag", "reproduce", "text", "denoise", "diagnose", "stream",
-                             "compare", "generate", "convert"})
-      list.push_back(settings_command(name));
+    list.push_back(herd_command());
+    list.push_back(learn_command());
+    for (const char* name : {"tag", "reproduce", "text", "denoise"}) list.push_back(settings_command(name));
+    list.push_back(diagnose_command());
+    list.push_back(settings_command("stream"));
+    list.push_back(compare_command());
+    for (const char* name : {"generate", "convert"}) list.push_back(settings_command(name));
     list.push_back(methods_command());
     list.push_back(settings_command("bench"));
     list.push_back(completion_command());

@@ -39,9 +39,11 @@ std::string suggestion(const std::string& word, const std::vector<std::string>& 
               fmt::format("drover {} has no option {}{}", command.name, bare, suggestion(bare, names)));
 }
 
-// Options that may be given several times add up, as lists with commas between.
-bool adds_up(std::string_view name) {
-  return name == "observe" || name == "query";
+// Options that may be given several times add up, as lists with this between; empty for all others. Several
+// queries of herd are several questions.
+std::string_view joint(const Command& command, std::string_view name) {
+  if (name == "query" && command.name == "herd") return ";";
+  return name == "observe" || name == "query" ? "," : "";
 }
 
 void add_options(CLI::App& sub, const Command& command, Given& given, std::vector<std::string>& arguments) {
@@ -73,12 +75,12 @@ void add_options(CLI::App& sub, const Command& command, Given& given, std::vecto
         option.without.empty() ? option.help : fmt::format("{} [{}]", option.help, option.without);
     const std::string fallback = option.text();
     CLI::Option* added = nullptr;
-    if (adds_up(name))
+    if (const std::string_view between = joint(command, name); !between.empty())
       added = sub.add_option_function<std::vector<std::string>>(
                      "--" + name,
-                     [&given, name](const std::vector<std::string>& texts) {
+                     [&given, name, between](const std::vector<std::string>& texts) {
                        for (const std::string& text : texts)
-                         given[name] += (given[name].empty() ? "" : ",") + text;
+                         given[name] += std::string(given[name].empty() ? "" : between) + text;
                      },
                      help)
                   ->expected(1)

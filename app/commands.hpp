@@ -13,21 +13,21 @@ Command marginals_command();
 Command map_command();
 Command logz_command();
 Command sample_command();
+Command herd_command();
+Command learn_command();
+Command compare_command();
+Command diagnose_command();
 Command methods_command();
 Command completion_command();
 Command man_command();
 
 /// Commands whose options stand in the table of app/settings.cpp.
 Command settings_command(std::string_view name);
-int run_herd(const Invocation& invocation);
 int run_denoise(const Invocation& invocation);
 int run_tag(const Invocation& invocation);
 int run_reproduce(const Invocation& invocation);
 int run_stream(const Invocation& invocation);
-int run_compare(const Invocation& invocation);
-int run_learn(const Invocation& invocation);
 int run_text(const Invocation& invocation);
-int run_diagnose(const Invocation& invocation);
 int run_generate(const Invocation& invocation);
 int run_convert(const Invocation& invocation);
 int run_bench(const Invocation& invocation);

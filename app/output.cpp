@@ -101,6 +101,15 @@ void check_outputs(const Settings& settings, std::initializer_list<std::string_v
   check_outputs(Output{settings.out, settings.report, settings.json, settings.quiet, {}}, extensions);
 }
 
+void add_options(const OptionList& list, Details& settings) {
+  const Details values = option_values(list);
+  for (const auto& [name, value] : values.entries()) settings[name] = value;
+}
+
+void add_limits(const Limits& limits, Details& settings) {
+  if (limits.time) settings["time"] = *limits.time;
+}
+
 void print_text(const std::string& text) {
   if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0)
     throw Error(ErrorKind::cannot_write, "standard output cannot be written");

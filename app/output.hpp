@@ -44,6 +44,10 @@ void check_outputs(const Output& output, std::initializer_list<std::string_view>
                    const std::string& checkpoint = "", std::span<const std::string> inputs = {});
 void check_outputs(const Settings& settings, std::initializer_list<std::string_view> extensions);
 
+/// Adds the options of a list that were set to those an answer states.
+void add_options(const OptionList& list, Details& settings);
+void add_limits(const Limits& limits, Details& settings);
+
 void print_text(const std::string& text);
 void print_json(const JsonObject& object);
 /// Prints each as "drover: warning: ..." on stderr, unless quiet.

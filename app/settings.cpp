@@ -16,8 +16,7 @@ constexpr double large = 1e15;
 constexpr std::string_view inference = "marginals map logz sample";
 constexpr std::string_view sampling = "marginals sample";
 constexpr std::string_view nearly_all =
-    "info marginals map logz sample herd diagnose generate convert methods bench reproduce compare learn "
-    "text denoise tag stream";
+    "info marginals map logz sample generate convert methods bench reproduce text denoise tag stream";
 constexpr std::string_view with_model = "marginals map logz sample info stream";
 
 const std::vector<OptionSpec>& options() {
@@ -30,24 +29,24 @@ const std::vector<OptionSpec>& options() {
       {"query", "NAME,...",
        "show only these variables; herd: estimate the probability of NAME=VALUE,... (several: with ; "
        "between)",
-       &S::query, 0, 0, "marginals map herd"},
+       &S::query, 0, 0, "marginals map"},
       {"method", "NAME", "the method, or auto; `drover methods` lists them", &S::method, 0, 0,
-       "marginals map logz sample learn text denoise tag"},
+       "marginals map logz sample text denoise tag"},
       {"seed", "N", "seed of all randomness; same seed, same result", &S::seed, 0, large,
-       "marginals map logz sample herd generate bench info reproduce learn text denoise tag stream"},
+       "marginals map logz sample generate bench info reproduce text denoise tag stream"},
       {"threads", "N", "threads to use; 0 means all cores. Results do not depend on it", &S::threads, 0, 4096,
        nearly_all},
       {"chains", "N", "independent chains; 0 lets the method choose", &S::chains, 0, 1 << 20,
-       "marginals map logz sample learn text denoise"},
+       "marginals map logz sample text denoise"},
       {"sweeps", "N", "sweeps after burn-in (for ais and annealed-gibbs: in all); 0 lets the method choose",
-       &S::sweeps, 0, large, "marginals map logz sample learn text denoise tag"},
+       &S::sweeps, 0, large, "marginals map logz sample text denoise tag"},
       {"burn-in", "N", "sweeps discarded first; -1 lets the method choose", &S::burn_in, -1, large,
        "marginals sample text denoise"},
       {"thin", "N", "keep every N-th sweep", &S::thin, 1, large, "marginals sample text"},
       {"samples", "N", "draws kept in all (herd: pseudo-samples); 0 lets the method choose", &S::samples, 0,
-       large, "sample herd"},
+       large, "sample"},
       {"time", "SECONDS", "stop after this time with the result so far; 0 means no limit", &S::time, 0, 1e9,
-       "marginals map logz sample herd reproduce learn text denoise tag stream"},
+       "marginals map logz sample reproduce text denoise tag stream"},
       {"target-rhat", "X", "stop when the largest R-hat falls to X with enough draws; 0 means no such rule",
        &S::target_rhat, 0, 10, sampling},
       {"target-mcse", "X",
@@ -65,10 +64,10 @@ const std::vector<OptionSpec>& options() {
        "auto sequential colours jacobi flooding residual"},
       {"iterations", "N",
        "rounds of message passing or mean field, steps of learning; 0 lets the method choose", &S::iterations,
-       0, large, "marginals map logz sample learn denoise tag"},
+       0, large, "marginals map logz sample denoise tag"},
       {"damping", "X",
        "share of the old message (mean-field: distribution) that is kept; -1 lets the method choose",
-       &S::damping, -1, 0.999, "marginals map logz sample learn denoise"},
+       &S::damping, -1, 0.999, "marginals map logz sample denoise"},
       {"bond-share", "X",
        "partial-swendsen-wang: how much of each pair makes bonds, from 0 (none) to 1 (swendsen-wang)",
        &S::bond_share, 0, 1, sampling},
@@ -88,53 +87,21 @@ const std::vector<OptionSpec>& options() {
        "marginals"},
       {"check", "", "compare with exact marginals when they can be had", &S::check, 0, 0, "marginals"},
       {"out", "FILE", "write the result here; the extension picks the format", &S::out, 0, 0,
-       "marginals map logz sample herd diagnose generate reproduce compare learn text tag"},
+       "marginals map logz sample generate reproduce text tag"},
       {"report", "FILE.html", "write a self-contained HTML report", &S::report, 0, 0,
-       "marginals map logz sample herd diagnose reproduce learn text denoise tag"},
+       "marginals map logz sample reproduce text denoise tag"},
       {"checkpoint", "FILE", "save the run here, regularly and at the end", &S::checkpoint, 0, 0, sampling},
       {"resume", "", "continue from --checkpoint, bit for bit", &S::resume, 0, 0, sampling},
       {"config", "FILE", "take options from a TOML file or from the settings in an earlier JSON result",
-       &S::config, 0, 0, "marginals map logz sample herd generate learn text denoise tag"},
+       &S::config, 0, 0, "marginals map logz sample generate text denoise tag"},
       {"json", "", "print one JSON object and nothing else", &S::json, 0, 0, nearly_all},
       {"quiet", "", "no progress and no warnings on stderr", &S::quiet, 0, 0, nearly_all},
-      {"order", "N", "features: singles and pairs (2), also triples (3), or singles only (1)", &S::order, 1,
-       3, "herd"},
-      {"features", "LIST", "a chosen list of features instead: NAME;NAME,NAME;... or @FILE with one a line",
-       &S::features, 0, 0, "herd"},
-      {"search", "HOW", "how the maximum is found: auto, enumerate, tree or local", &S::search, 0, 0, "herd",
-       "auto enumerate tree local"},
-      {"binarise", "AT",
-       "numeric columns become 0 and 1 at mean, median or a number; none: every number is a state",
-       &S::binarise, 0, 0, "herd compare learn"},
-      {"columns", "NAME,...", "only these columns of the data, by name or number", &S::columns, 0, 0,
-       "herd compare learn"},
-      {"header", "WHETHER", "whether a text table has a header: auto, yes or no", &S::header, 0, 0,
-       "herd compare learn", "auto yes no"},
-      {"classify", "COLUMN",
-       "learn this column from the others, online from the pseudo-samples, and test it on rows kept apart",
-       &S::classify, 0, 0, "herd"},
-      {"test-rows", "N", "rows kept apart for --classify, drawn by --seed; 0 means a fifth", &S::test_rows, 0,
-       large, "herd"},
-      {"batch", "N", "rows of data per step; 0 means all", &S::batch, 0, 1e9, "learn"},
-      {"rule", "NAME", "how parameters follow the gradient: adam, momentum or sgd", &S::rule, 0, 0, "learn"},
-      {"rate", "X", "step size; 0 means 0.001 for adam and 0.01 for the others", &S::rate, 0, 1e3, "learn"},
-      {"decay", "X", "the rate of step t is divided by 1 + X t", &S::decay, 0, 1e3, "learn"},
-      {"l1", "X", "weight of the absolute values of the weights", &S::l1, 0, 1e6, "learn tag"},
+      {"l1", "X", "weight of the absolute values of the weights", &S::l1, 0, 1e6, "tag"},
       {"l2", "X", "half the weight of the squares of the weights (tag train: 1 unless given)", &S::l2, 0, 1e6,
-       "learn tag"},
-      {"reset", "", "chains start afresh at every step instead of going on (block-gibbs: from the data)",
-       &S::reset, 0, 0, "learn"},
-      {"correlation", "X",
-       "pmp: of the noise of one step with the next, whose messages then go on; 0 means independent samples",
-       &S::correlation, 0, 1, "learn"},
-      {"weight-sd", "X", "standard deviation of the first weights", &S::weight_sd, 0, 1e3, "learn"},
-      {"held-out", "X", "share of the rows kept aside for checks", &S::held_out, 0, 0.9, "learn tag"},
-      {"check-every", "N", "steps between comparisons of samples with held-out rows; 0 means 20 in all",
-       &S::check_every, 0, large, "learn"},
+       "tag"},
+      {"held-out", "X", "share of the rows kept aside for checks", &S::held_out, 0, 0.9, "tag"},
       {"patience", "N", "stop after so many checks without a better one; 0 means never", &S::patience, 0, 1e6,
-       "learn tag"},
-      {"image-width", "N", "show rows as images of this width; 0 means the square root, if it is whole",
-       &S::image_width, 0, 1e6, "learn"},
+       "tag"},
       {"sigma", "X", "standard deviation of the noise, where black is -1 and white +1; 0 means estimated",
        &S::sigma, 0, 1000, "denoise"},
       {"noise", "X",
@@ -209,7 +176,7 @@ const std::vector<OptionSpec>& options() {
       {"arity", "N", "tables: variables per factor", &S::arity, 1, 20, "generate"},
       {"factors", "N", "tables: number of factors; 0 means as many as variables", &S::factors, 0, 4e9,
        "generate"},
-      {"hidden", "N", "rbm, boltzmann: hidden units", &S::hidden, 1, 4e9, "generate learn"},
+      {"hidden", "N", "rbm, boltzmann: hidden units", &S::hidden, 1, 4e9, "generate"},
       {"coupling", "J",
        "mean of the couplings (log factor J s s', each pair once); standard normal when none is given; "
        "denoise: "
@@ -293,15 +260,6 @@ void describe(OptionList& list, Settings& settings, std::string_view command) {
 }
 
 Command settings_command(std::string_view name) {
-  if (name == "herd")
-    return make(name, "pseudo-samples from moments, by herding; no model is fitted",
-                {{"INPUT", "a data table (.csv, .tsv, .npz, IDX; text and IDX also .gz) or a moments file"}},
-                "drover herd models/garden.csv --query \"rain=1,lawn=wet\"", run_herd);
-  if (name == "learn")
-    return make(name, "train a model on binary data: ising, boltzmann (both all pairs) or rbm",
-                {{"KIND", "ising, boltzmann or rbm"},
-                 {"DATA", "rows of zeros and ones (.csv, .tsv, .npz, IDX), or made so with --binarise"}},
-                "drover learn ising models/garden.csv --columns rain,sprinkler --out garden.drv", run_learn);
   if (name == "tag")
     return make(name, "label sequences by a conditional random field: tag train, tag eval, tag MODEL",
                 {{"WHAT", "train, eval, or a model made by drover tag train"},
@@ -324,17 +282,10 @@ Command settings_command(std::string_view name) {
         name, "an image without its noise: black and white, or grey levels",
         {{"IN", "the noisy image: .png, .pbm, .pgm"}, {"OUT", "the image to write: .png, .pbm, .pgm"}},
         "drover denoise models/rings.pbm rings.png --noise 1.5", run_denoise);
-  if (name == "diagnose")
-    return make(name, "R-hat, effective sample size and autocorrelation of a draws file",
-                {{"DRAWS", "a draws file: .npz, .csv, .nc"}}, "drover diagnose draws.npz", run_diagnose);
   if (name == "stream")
     return make(name, "sample a pairwise model while it changes: JSON lines in, JSON lines out",
                 {{"MODEL", "a model file"}}, "drover stream models/grid-3x3.uai --edits models/edits.jsonl",
                 run_stream);
-  if (name == "compare")
-    return make(name, "how far two sets of samples are apart: MMD, single and pair statistics",
-                {{"A", "a data table: .csv, .tsv, .npz (draws too), IDX"}, {"B", "another"}},
-                "drover compare models/garden.csv models/garden.csv", run_compare);
   if (name == "generate")
     return make(name,
                 "make a model: grid, torus, chain, tree, complete, random, regular, potts, tables, rbm, "

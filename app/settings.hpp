@@ -50,29 +50,10 @@ struct Settings {
   std::string config;
   bool json = false;
   bool quiet = false;
-  // herd
-  std::int64_t order = 2;
-  std::string features;
-  std::string search = "auto";
-  std::string binarise;
-  std::string columns;
-  std::string header = "auto";
-  std::string classify;
-  std::int64_t test_rows = 0;
-  // learn
-  std::int64_t batch = 100;
-  std::string rule = "adam";
-  double rate = 0;
-  double decay = 0;
   double l1 = 0;
   double l2 = 0;
-  bool reset = false;
-  double correlation = 0;
-  double weight_sd = 0.01;
   double held_out = 0;
-  std::int64_t check_every = 0;
   std::int64_t patience = 0;
-  std::int64_t image_width = 0;
   // denoise
   double sigma = 0;  ///< 0: estimated
   double noise = 0;

@@ -110,14 +110,14 @@ class Trial {
           online.learn(x.first(inputs), x.back());
           if (first != nullptr && online.rows() <= 10'000) first->insert(first->end(), x.begin(), x.end());
         },
-        [&](std::uint64_t) { return !control_.should_stop(); });
+        control_);
     return error_rate(online.classifier(), split_.test);
   }
 
   double fit_machine(std::span<const Value> rows) {
     const std::size_t variables = split_.train.cardinalities.size() + 1;
     const auto fit = fit_pseudo_likelihood(rows, variables, {.minimiser = {.gradient_tolerance = 1e-4}},
-                                           [&](auto...) { return control_.should_stop(); });
+                                           control_);
     return error_rate(MachineClassifier{fit.machine}, split_.test);
   }
 

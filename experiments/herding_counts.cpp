@@ -78,7 +78,7 @@ Distribution count_herded(const HerdingData& data, FeatureSet features, std::uin
   std::vector<std::uint64_t> counts(data.variables + 1, 0);
   run_herding(
       herding, samples, {}, [&](std::span<const Value> x) { ++counts[ones_in(x)]; },
-      [&](std::uint64_t) { return !control.should_stop(); });
+      control);
   return smoothed(counts);
 }
 
@@ -88,7 +88,7 @@ Distribution count_pseudo_likelihood(const HerdingData& data, std::uint64_t samp
                                      const RunControl& control) {
   const auto fit =
       fit_pseudo_likelihood(data.values, data.variables, {.minimiser = {.gradient_tolerance = 1e-4}},
-                            [&](std::size_t, double) { return control.should_stop(); });
+                            control);
   const SpinGraph graph = spin_graph(compile(fit.machine.model()));
   const GibbsSpinLanes kernel(graph);
   auto state = kernel.start(seed, 0);

@@ -61,7 +61,7 @@ HerdingData read_bowling(const std::filesystem::path& path) {
 }
 
 HerdingData read_abalone(const std::filesystem::path& path) {
-  const DataTable table = read_data_table(path, {.binarise = "mean"});
+  const DataTable table = read_data_table(path, {.binarise = Binarise::mean});
   // The mean of M = 1, F = 2, I = 3 lies between M and F; the states are F, I, M.
   if (table.names.size() != 9 || table.state_names[0] != std::vector<std::string>{"F", "I", "M"})
     throw Error(ErrorKind::bad_data,
@@ -89,8 +89,8 @@ std::vector<std::vector<double>> state_numbers(const DataTable& table) {
 
 HerdingData read_digits(const std::filesystem::path& folder) {
   constexpr std::size_t side = 16, half = 8;
-  const DataTable images = read_data_table(folder / "usps11000-images-idx3-ubyte.gz", {.binarise = "none"});
-  const DataTable digits = read_data_table(folder / "usps11000-labels-idx1-ubyte.gz", {.binarise = "none"});
+  const DataTable images = read_data_table(folder / "usps11000-images-idx3-ubyte.gz", {.binarise = Binarise::none});
+  const DataTable digits = read_data_table(folder / "usps11000-labels-idx1-ubyte.gz", {.binarise = Binarise::none});
   if (images.variables() != side * side || images.rows != digits.rows)
     throw Error(ErrorKind::bad_data,
                 fmt::format("{}: expected images of 16x16 and a label for each", folder.string()));

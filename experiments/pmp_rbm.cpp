@@ -45,7 +45,8 @@ Problem load_real(const std::filesystem::path& data) {
   std::copy(visible.values.begin(), visible.values.end(), problem.machine.biases.begin());
   std::copy(hidden.values.begin(), hidden.values.end(), problem.machine.biases.begin() + v);
   DataOptions options;
-  options.binarise = "128";
+  options.binarise = Binarise::threshold;
+  options.threshold = 128;
   options.constant_columns = true;
   problem.images = read_data_table((data / "mnist" / "train-images-idx3-ubyte.gz").string(), options).values;
   problem.width = 28;
@@ -69,8 +70,8 @@ Problem make_stand_in(std::uint64_t seed) {
   options.fit.seed = seed;
   options.fit.update = {.rule = StepRule::adam, .rate = 0.01};
   options.sampler = {.chains = 100, .sweeps = 50, .persistent = false, .seed = seed};
-  train(problem.machine, {problem.images, 64}, {"pmp", ""}, options,
-        [](std::uint64_t, double) { return false; }, {});
+  options.method = TrainMethod::pmp;
+  train(problem.machine, {problem.images, 64}, options);
   return problem;
 }
 

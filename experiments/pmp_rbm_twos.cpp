@@ -88,12 +88,11 @@ Outcome pmp_rbm_twos(const Options& options) {
     fit_options.update = {.rule = StepRule::adam, .rate = 0.01};
     fit_options.seed = options.seed;
     const double begin = processor_seconds();
-    const FitSummary summary =
-        fit(machine, training, *source, fit_options, [&](std::uint64_t iteration, double) {
-          options.control.report(
-              {one.name, static_cast<double>(iteration) / static_cast<double>(iterations), iteration, 0, 0});
-          return options.control.should_stop();
-        });
+    RunControl part(options.control);
+    part.watch([&](const Progress& progress) {
+      options.control.report({one.name, progress.fraction, progress.sweeps, 0, 0});
+    });
+    const FitSummary summary = fit(machine, training, *source, fit_options, part);
     if (summary.iterations < iterations) {
       outcome.interrupted = true;
       return outcome;

@@ -45,6 +45,7 @@ struct Setter {
       throw OptionError(option.name, std::string(text), listed_choices(choice.words));
     choice.set(static_cast<std::size_t>(found - choice.words.begin()));
   }
+  void operator()(const Option::Syntax& syntax) const { syntax.set(text); }
   template <std::integral Number>
   void operator()(Number* field) const {
     *field = static_cast<Number>(parse_number(option, text, true));
@@ -65,6 +66,10 @@ struct Getter {
   Detail operator()(const Option::Choice& choice) const {
     const std::ptrdiff_t place = choice.get();
     return place < 0 ? Detail() : Detail(choice.words[static_cast<std::size_t>(place)]);
+  }
+  Detail operator()(const Option::Syntax& syntax) const {
+    const std::string text = syntax.get();
+    return text.empty() ? Detail() : Detail(text);
   }
   template <class T>
   Detail operator()(T* field) const {
@@ -118,6 +123,16 @@ void OptionList::add_choice(std::string_view name, std::string_view value_name, 
                       std::string(value_name),
                       std::string(help),
                       std::move(choice),
+                      {},
+                      std::string(without)});
+}
+
+void OptionList::add_syntax(std::string_view name, std::string_view value_name, std::string_view help,
+                            Option::Syntax syntax, std::string_view without) {
+  options_.push_back({std::string(name),
+                      std::string(value_name),
+                      std::string(help),
+                      std::move(syntax),
                       {},
                       std::string(without)});
 }

@@ -75,9 +75,15 @@ class Option {
     std::function<void(std::size_t)> set;
     std::function<std::ptrdiff_t()> get;
   };
-  using Field =
-      std::variant<bool*, std::int64_t*, std::uint64_t*, std::optional<std::uint64_t>*, std::uint32_t*,
-                   std::optional<std::uint32_t>*, double*, std::optional<double>*, std::string*, Choice>;
+  /// A value with a syntax of its own, such as a list; `set` raises OptionError, `get` gives the text that
+  /// `set` takes, empty for unset.
+  struct Syntax {
+    std::function<void(std::string_view)> set;
+    std::function<std::string()> get;
+  };
+  using Field = std::variant<bool*, std::int64_t*, std::uint64_t*, std::optional<std::uint64_t>*,
+                             std::uint32_t*, std::optional<std::uint32_t>*, double*, std::optional<double>*,
+                             std::string*, Choice, Syntax>;
 
   std::string name;        ///< words with hyphens between
   std::string value_name;  ///< what stands for the value in a help text; empty for a flag
@@ -134,6 +140,9 @@ class OptionList {
   }
   void add_choice(std::string_view name, std::string_view value_name, std::string_view help,
                   Option::Choice choice, std::string_view without = "");
+
+  void add_syntax(std::string_view name, std::string_view value_name, std::string_view help,
+                  Option::Syntax syntax, std::string_view without = "");
 
   std::span<Option> options() { return options_; }
   std::span<const Option> options() const { return options_; }

@@ -129,7 +129,7 @@ double complete_feature_count(std::span<const std::uint32_t> cardinalities, std:
   return count;
 }
 
-Moments moments_of(FeatureSet set, std::span<const Value> values) {
+Moments moments_of(FeatureSet set, std::span<const Value> values, const RunControl& control) {
   const std::size_t n = set.variables(), rows = values.size() / n, words = (rows + 63) / 64;
   assert(rows > 0 && rows * n == values.size());
   // One bit per row and indicator: a moment is then a count of the bits that are set in all members.
@@ -142,6 +142,7 @@ Moments moments_of(FeatureSet set, std::span<const Value> values) {
   Moments moments;
   moments.values.reserve(set.size());
   for (const Feature& feature : set.features) {
+    if (moments.values.size() % 1024 == 0) fail_if_stopped(control, "counting moments");
     const std::uint64_t* first = &bits[feature.indicators[0] * words];
     const std::uint64_t* second = &bits[feature.indicators[feature.order > 1 ? 1 : 0] * words];
     const std::uint64_t* third = &bits[feature.indicators[feature.order > 2 ? 2 : 0] * words];

@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "drover/core/run_control.hpp"
 #include "drover/core/types.hpp"
 
 namespace drover {
@@ -70,7 +71,7 @@ struct Moments {
 };
 
 /// Averages over a data table; `values` has one row of all variables after the other, at least one row.
-Moments moments_of(FeatureSet set, std::span<const Value> values);
+Moments moments_of(FeatureSet set, std::span<const Value> values, const RunControl& control = no_control());
 
 /// "x3=1 x7=1": for people. `names` may be empty, then variables are their numbers.
 std::string feature_text(const FeatureSet& set, std::size_t feature, std::span<const std::string> names);

@@ -57,7 +57,7 @@ double norm(std::span<const double> x) {
 
 }  // namespace
 
-Herding::Herding(const Moments& moments, HerdOptions options)
+Herding::Herding(const Moments& moments, HerdingOptions options)
     : moments_(moments),
       start_weights_(std::move(options.start_weights)),
       search_(choose(moments.set, options.search)),
@@ -111,8 +111,7 @@ std::vector<HerdSummary::Growth> find_growth(std::span<const double> half, std::
 }  // namespace
 
 HerdSummary run_herding(Herding& herding, std::uint64_t samples, std::span<const HerdQuery> queries,
-                        const std::function<void(std::span<const Value>)>& take,
-                        const std::function<bool(std::uint64_t)>& proceed) {
+                        const std::function<void(std::span<const Value>)>& take, const RunControl& control) {
   const Moments& moments = herding.moments();
   const std::size_t n = moments.set.variables();
   const bool binary = std::all_of(moments.set.cardinalities.begin(), moments.set.cardinalities.end(),
@@ -129,7 +128,9 @@ HerdSummary run_herding(Herding& herding, std::uint64_t samples, std::span<const
     summary.marks.push_back({herding.samples(), norm(weights), error});
   };
   for (; done < samples; ++done) {
-    if (done % 64 == 0 && !proceed(done)) break;
+    if (done % 16 == 0 && control.should_stop()) break;
+    if (done % 1024 == 0)
+      control.report({"herding", static_cast<double>(done) / static_cast<double>(samples), done, 0, 0});
     if (done == samples / 2 || (done == next_mark && done < samples / 2)) {
       half = herding.weights();
       if (herding.samples() > 0) mark(half);

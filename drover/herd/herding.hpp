@@ -22,6 +22,8 @@
 #include <string_view>
 #include <vector>
 
+#include "drover/core/option_list.hpp"
+#include "drover/core/run_control.hpp"
 #include "drover/herd/engine.hpp"
 #include "drover/herd/features.hpp"
 
@@ -29,7 +31,15 @@ namespace drover {
 
 enum class HerdSearch { automatic, enumerate, tree, local };
 
-struct HerdOptions {
+template <>
+struct ChoiceNames<HerdSearch> {
+  static constexpr std::array names = {std::pair{HerdSearch::automatic, std::string_view("auto")},
+                                       std::pair{HerdSearch::enumerate, std::string_view("enumerate")},
+                                       std::pair{HerdSearch::tree, std::string_view("tree")},
+                                       std::pair{HerdSearch::local, std::string_view("local")}};
+};
+
+struct HerdingOptions {
   HerdSearch search = HerdSearch::automatic;
   bool adaptive = true;                 ///< local search looks harder when the weights would grow
   std::vector<double> start_weights{};  ///< w_0, one per feature; empty: zeros
@@ -38,7 +48,7 @@ struct HerdOptions {
 class Herding {
  public:
   /// Raises misfit when the search asked for cannot be done. The moments must outlive this object.
-  explicit Herding(const Moments& moments, HerdOptions options = {});
+  explicit Herding(const Moments& moments, HerdingOptions options = {});
 
   /// The next pseudo-sample.
   std::span<const Value> step() {
@@ -93,10 +103,10 @@ struct HerdSummary {
   SearchFacts facts;
 };
 
-/// Runs `samples` steps. `take` sees every pseudo-sample; `proceed(done)` is asked now and then.
+/// Runs `samples` steps, or fewer when the control ends the run. `take` sees every pseudo-sample.
 HerdSummary run_herding(
     Herding& herding, std::uint64_t samples, std::span<const HerdQuery> queries,
     const std::function<void(std::span<const Value>)>& take = [](std::span<const Value>) {},
-    const std::function<bool(std::uint64_t)>& proceed = [](std::uint64_t) { return true; });
+    const RunControl& control = no_control());
 
 }  // namespace drover

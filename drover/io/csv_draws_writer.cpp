@@ -29,7 +29,7 @@ class CsvWriter final : public DrawWriter {
  public:
   CsvWriter(const std::string& path, DrawFileHeader file_header)
       : DrawWriter(std::move(file_header)), file_(path) {
-    file_.write("chain,draw,log_score");
+    file_.write(header().log_scores ? "chain,draw,log_score" : "chain,draw");
     for (const std::string& name : header().variable_names) {
       file_.write(',');
       file_.write(quoted(name));
@@ -43,8 +43,9 @@ class CsvWriter final : public DrawWriter {
   void write_draw(std::span<const Value> values, std::span<const double> log_scores) override {
     for (std::size_t c = 0; c < log_scores.size(); ++c) {
       row_.clear();
-      fmt::format_to(std::back_inserter(row_), "{},{},{}", c, draws(),
-                     std::string_view(NumberText(log_scores[c])));
+      fmt::format_to(std::back_inserter(row_), "{},{}", c, draws());
+      if (header().log_scores)
+        fmt::format_to(std::back_inserter(row_), ",{}", std::string_view(NumberText(log_scores[c])));
       for (Value value : values.subspan(c * variables(), variables())) {
         char digits[8];
         row_ += ',';

@@ -4,6 +4,7 @@
 #include <zlib.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <charconv>
 #include <cmath>
@@ -13,8 +14,10 @@
 #include <numeric>
 #include <optional>
 #include <unordered_map>
+#include <utility>
 
 #include "drover/core/error.hpp"
+#include "drover/core/plural.hpp"
 #include "drover/io/draws.hpp"
 #include "drover/io/text_source.hpp"
 
@@ -30,11 +33,29 @@ bool parse_number(std::string_view text, double& number) {
   return !text.empty() && code == std::errc() && end == text.data() + text.size() && std::isfinite(number);
 }
 
-/// A column as its distinct cells and, per row, which of them.
+/// What people and programs write where there is nothing to write.
+bool means_missing(std::string_view text) {
+  static constexpr std::array<std::string_view, 10> words = {"",    "?",   "NA",   "N/A",  "NaN",
+                                                             "nan", "NAN", "-nan", "null", "NULL"};
+  return std::ranges::find(words, text) != words.end();
+}
+
+constexpr std::uint32_t missing_cell = 0xFFFFFFFF;
+
+/// A column as its distinct cells and, per row, which of them (or missing_cell).
 struct Column {
   std::string name;
   std::vector<std::string> cells;
   std::vector<std::uint32_t> rows;
+  Place missing_at{};  ///< the first one; its file is empty when nothing is missing
+  std::string missing_text{};
+
+  bool lacks_values() const { return !missing_at.file.empty(); }
+  void note_missing(Place place, std::string_view text) {
+    if (lacks_values()) return;
+    missing_at = std::move(place);
+    missing_text = text;
+  }
 
   /// The cells as numbers; empty when one is not.
   std::vector<double> numbers() const {
@@ -48,27 +69,20 @@ struct Column {
 struct Coded {
   std::vector<Value> value_of_cell;
   std::vector<std::string> state_names;
+  Value missing = 0;
 };
 
-double threshold_of(const Column& column, std::span<const double> numbers, const std::string& rule) {
-  if (rule == "mean") {
-    double sum = 0;
-    for (std::uint32_t cell : column.rows) sum += numbers[cell];
-    return sum / static_cast<double>(column.rows.size());
-  }
-  if (rule == "median") {
-    std::vector<double> all;
-    for (std::uint32_t cell : column.rows) all.push_back(numbers[cell]);
-    const auto middle = all.begin() + static_cast<std::ptrdiff_t>(all.size() / 2);
-    std::nth_element(all.begin(), middle, all.end());
-    if (all.size() % 2 == 1) return *middle;
-    return (*middle + *std::max_element(all.begin(), middle)) / 2;
-  }
-  double number = 0;
-  if (!parse_number(rule, number))
-    throw Error(ErrorKind::usage,
-                fmt::format("--binarise {}: expected mean, median, none or a number", rule));
-  return number;
+double threshold_of(const Column& column, std::span<const double> numbers, const DataOptions& options) {
+  if (options.binarise == Binarise::threshold) return options.threshold;
+  std::vector<double> all;
+  for (std::uint32_t cell : column.rows)
+    if (cell != missing_cell) all.push_back(numbers[cell]);
+  if (options.binarise == Binarise::mean)
+    return std::accumulate(all.begin(), all.end(), 0.0) / static_cast<double>(all.size());
+  const auto middle = all.begin() + static_cast<std::ptrdiff_t>(all.size() / 2);
+  std::nth_element(all.begin(), middle, all.end());
+  if (all.size() % 2 == 1) return *middle;
+  return (*middle + *std::max_element(all.begin(), middle)) / 2;
 }
 
 Coded as_states(const std::string& file, const Column& column, const std::vector<std::size_t>& order) {
@@ -83,7 +97,7 @@ Coded as_states(const std::string& file, const Column& column, const std::vector
   return coded;
 }
 
-Coded code(const std::string& file, const Column& column, const std::string& binarise) {
+Coded code_values(const std::string& file, const Column& column, const DataOptions& options) {
   std::vector<std::size_t> order(column.cells.size());
   std::iota(order.begin(), order.end(), 0);
   const std::vector<double> numbers = column.numbers();
@@ -97,44 +111,94 @@ Coded code(const std::string& file, const Column& column, const std::string& bin
     for (double x : numbers) coded.value_of_cell.push_back(x == 1 ? 1 : 0);
     return coded;
   }
-  if (binarise.empty())
-    fail_at({file}, fmt::format("column {} has numbers other than 0 and 1; choose --binarise mean, median, a "
+  if (!options.binarise)
+    fail_at({file}, fmt::format("column {} has numbers other than 0 and 1; choose binarise: mean, median, a "
                                 "number, or none (every number is a state)",
                                 column.name));
-  if (binarise == "none") {
+  if (options.binarise == Binarise::none) {
     std::sort(order.begin(), order.end(),
               [&](std::size_t a, std::size_t b) { return numbers[a] < numbers[b]; });
     return as_states(file, column, order);
   }
-  const double threshold = threshold_of(column, numbers, binarise);
+  const double threshold = threshold_of(column, numbers, options);
   for (double x : numbers)
-    coded.value_of_cell.push_back((binarise == "median" ? x > threshold : x >= threshold) ? 1 : 0);
+    coded.value_of_cell.push_back(
+        (options.binarise == Binarise::median ? x > threshold : x >= threshold) ? 1 : 0);
   return coded;
 }
 
-/// Which columns are wanted: all, or those of the option.
-std::vector<std::size_t> chosen_columns(const std::vector<std::string>& names, const std::string& text) {
-  std::vector<std::size_t> chosen;
-  for (std::size_t at = 0; !text.empty() && at <= text.size();) {
-    const std::size_t end = std::min(text.find(',', at), text.size());
-    const std::string word = text.substr(at, end - at);
-    at = end + 1;
-    const auto named = std::find(names.begin(), names.end(), word);
-    std::size_t number = static_cast<std::size_t>(named - names.begin());
-    if (named == names.end()) {
-      const auto [stop, problem] = std::from_chars(word.data(), word.data() + word.size(), number);
-      if (word.empty() || problem != std::errc() || stop != word.data() + word.size() ||
-          number >= names.size())
-        throw Error(ErrorKind::usage,
-                    fmt::format("--columns: no column {} (there are {})", word, names.size()));
+Coded code(const std::string& file, const Column& column, const DataOptions& options) {
+  Coded coded = code_values(file, column, options);
+  if (!column.lacks_values()) return coded;
+  if (options.missing == Missing::error)
+    fail_at(column.missing_at,
+            fmt::format("expected a value in column {}, found {}; choose missing: drop (leaves such rows "
+                        "out) or state (missing is a state of its own)",
+                        column.name,
+                        column.missing_text.empty() ? "an empty cell" : printable(column.missing_text)));
+  const auto named = std::ranges::find(coded.state_names, "missing");
+  coded.missing = static_cast<Value>(named - coded.state_names.begin());
+  if (named == coded.state_names.end()) coded.state_names.emplace_back("missing");
+  return coded;
+}
+
+/// Without the rows that are dropped, and without the cells that occurred only there.
+Column kept_part(const Column& column, const std::vector<bool>& dropped) {
+  Column kept{column.name, {}, {}};
+  std::vector<std::uint32_t> new_cell(column.cells.size(), missing_cell);
+  for (std::size_t r = 0; r < column.rows.size(); ++r) {
+    if (dropped[r]) continue;
+    std::uint32_t& cell = new_cell[column.rows[r]];
+    if (cell == missing_cell) {
+      cell = static_cast<std::uint32_t>(kept.cells.size());
+      kept.cells.push_back(column.cells[column.rows[r]]);
     }
-    if (std::find(chosen.begin(), chosen.end(), number) != chosen.end())
-      throw Error(ErrorKind::usage, fmt::format("--columns: {} is there twice", word));
+    kept.rows.push_back(cell);
+  }
+  return kept;
+}
+
+/// The place of a column that is named, or numbered.
+std::size_t find_column(const std::vector<std::string>& names, const std::string& word) {
+  const auto named = std::ranges::find(names, word);
+  if (named != names.end()) {
+    if (std::find(named + 1, names.end(), word) != names.end())
+      throw OptionError("columns", word, "the number of a column: several have this name");
+    return static_cast<std::size_t>(named - names.begin());
+  }
+  std::size_t number = 0;
+  const auto [stop, problem] = std::from_chars(word.data(), word.data() + word.size(), number);
+  if (!word.empty() && problem == std::errc() && stop == word.data() + word.size() && number < names.size())
+    return number;
+  std::vector<const char*> candidates;
+  for (const std::string& name : names) candidates.push_back(name.c_str());
+  const std::string near = nearest_name(word, candidates.data(), candidates.size());
+  throw OptionError("columns", word,
+                    fmt::format("one of the {}, by name or number: there is no column {}{}",
+                                counted(names.size(), "column"), word,
+                                near.empty() ? "" : fmt::format(" (did you mean {}?)", near)));
+}
+
+/// Which columns are wanted: all, or those of the option.
+std::vector<std::size_t> chosen_columns(const std::string& file, const std::vector<std::string>& names,
+                                        const std::vector<std::string>& words) {
+  std::vector<std::size_t> chosen;
+  for (const std::string& word : words) {
+    const std::size_t number = find_column(names, word);
+    if (std::ranges::find(chosen, number) != chosen.end())
+      throw OptionError("columns", word, "every column once");
     chosen.push_back(number);
   }
-  if (text.empty()) {
+  if (words.empty()) {
     chosen.resize(names.size());
     std::iota(chosen.begin(), chosen.end(), 0);
+  }
+  std::unordered_map<std::string_view, std::size_t> seen;
+  for (std::size_t c : chosen) {
+    const auto [before, is_new] = seen.try_emplace(names[c], c);
+    if (!is_new)
+      fail_at({file}, fmt::format("columns {} and {} (from 0) have the same name {}", before->second, c,
+                                  printable(names[c])));
   }
   return chosen;
 }
@@ -142,20 +206,35 @@ std::vector<std::size_t> chosen_columns(const std::vector<std::string>& names, c
 /// `column_at(c)` gives the columns one at a time, so that large tables are held once.
 template <class ColumnAt>
 DataTable assemble(const std::string& file, const std::vector<std::string>& names, std::size_t rows,
-                   const DataOptions& options, ColumnAt column_at) {
+                   const DataOptions& options, const RunControl& control, ColumnAt column_at) {
   if (rows == 0 || names.empty()) fail_at({file}, "expected a table with at least one row and one column");
-  const std::vector<std::size_t> chosen = chosen_columns(names, options.columns);
+  const std::vector<std::size_t> chosen = chosen_columns(file, names, options.columns);
   DataTable table;
-  table.rows = rows;
-  table.values.resize(rows * chosen.size());
+  table.source = file;
+  std::vector<bool> dropped;
+  if (options.missing == Missing::drop) {
+    dropped.assign(rows, false);
+    for (std::size_t c : chosen) {
+      const Column& column = column_at(c);
+      for (std::size_t r = 0; column.lacks_values() && r < rows; ++r)
+        if (column.rows[r] == missing_cell) dropped[r] = true;
+    }
+    table.dropped = static_cast<std::size_t>(std::ranges::count(dropped, true));
+    if (table.dropped == rows) fail_at({file}, "every row lacks a value, so none is left");
+  }
+  table.rows = rows - table.dropped;
+  table.values.resize(table.rows * chosen.size());
   for (std::size_t v = 0; v < chosen.size(); ++v) {
-    const Column column = column_at(chosen[v]);
-    const Coded coded = code(file, column, options.binarise);
+    fail_if_stopped(control, "reading the data");
+    const Column& whole = column_at(chosen[v]);
+    const Column& column = table.dropped > 0 ? kept_part(whole, dropped) : whole;
+    const Coded coded = code(file, column, options);
     if (coded.state_names.size() < 2 && !options.constant_columns)
-      fail_at({file}, fmt::format("column {} has the one value {} only; leave it out with --columns",
-                                  column.name, printable(column.cells.front())));
-    for (std::size_t r = 0; r < rows; ++r)
-      table.values[r * chosen.size() + v] = coded.value_of_cell[column.rows[r]];
+      fail_at({file}, fmt::format("column {} has the one value {} only; leave it out", column.name,
+                                  printable(coded.state_names.front())));
+    for (std::size_t r = 0; r < table.rows; ++r)
+      table.values[r * chosen.size() + v] =
+          column.rows[r] == missing_cell ? coded.missing : coded.value_of_cell[column.rows[r]];
     table.names.push_back(names[chosen[v]]);
     table.cardinalities.push_back(static_cast<std::uint32_t>(coded.state_names.size()));
     table.state_names.push_back(coded.state_names);
@@ -165,12 +244,17 @@ DataTable assemble(const std::string& file, const std::vector<std::string>& name
 
 /// Numbers of one column, their distinct values as cells.
 template <class NumberAt>
-Column number_column(const std::string& name, std::size_t rows, NumberAt number_at) {
+Column number_column(const std::string& file, const std::string& name, std::size_t rows, NumberAt number_at) {
   Column column{name, {}, {}};
   column.rows.reserve(rows);
   std::unordered_map<double, std::uint32_t> seen;
   for (std::size_t r = 0; r < rows; ++r) {
     const double number = number_at(r);
+    if (std::isnan(number)) {
+      column.note_missing({file}, fmt::format("NaN in row {} (from 0)", r));
+      column.rows.push_back(missing_cell);
+      continue;
+    }
     const auto [at, is_new] = seen.try_emplace(number, static_cast<std::uint32_t>(column.cells.size()));
     if (is_new) column.cells.push_back(fmt::format("{}", number));
     column.rows.push_back(at->second);
@@ -184,19 +268,51 @@ std::vector<std::string> numbered_names(std::size_t count) {
   return names;
 }
 
+/// How many words between blanks a line has; blanks inside quotes are part of a word.
+std::size_t count_words(std::string_view line) {
+  std::size_t words = 0;
+  bool inside = false, quoted = false;
+  for (char c : line) {
+    if (c == '"') quoted = !quoted;
+    const bool blank = !quoted && (c == ' ' || c == '\r');
+    words += !blank && !inside;
+    inside = !blank;
+  }
+  return words;
+}
+
+/// What stands between cells. Blanks do when the first lines all have the same number of words, more than
+/// one; a column of texts that hold blanks is seldom so.
+char separator_of(std::string_view text) {
+  constexpr std::size_t most_lines = 20;
+  const std::string_view line = text.substr(0, text.find('\n'));
+  for (char c : {'\t', ',', ';'})
+    if (line.find(c) != std::string_view::npos) return c;
+  const std::size_t words = count_words(line);
+  bool is_whole = true;  // the last line of what was looked at may be cut off
+  for (std::size_t k = 0; k < most_lines && !text.empty() && is_whole; ++k) {
+    const std::size_t end = text.find('\n');
+    is_whole = end != std::string_view::npos;
+    const std::size_t here = count_words(text.substr(0, end));
+    if (here != words && here > 0 && (is_whole || k == 0)) return ',';
+    text.remove_prefix(is_whole ? end + 1 : text.size());
+  }
+  return words > 1 ? ' ' : ',';
+}
+
+struct Cell {
+  std::string text;
+  bool missing = false;
+  Place place{};  ///< of a missing value
+};
+
 /// One row of cells after the other.
 class RowReader {
  public:
-  explicit RowReader(TextSource& source) : source_(source) {
-    const std::string_view text = source.beginning();
-    const std::string_view line = text.substr(0, text.find('\n'));
-    for (char c : {'\t', ',', ';'})
-      if (separator_ == 0 && line.find(c) != std::string_view::npos) separator_ = c;
-    if (separator_ == 0) separator_ = ',';
-  }
+  explicit RowReader(TextSource& source) : source_(source), separator_(separator_of(source.beginning())) {}
 
   /// False at the end of the file; blank lines are passed over.
-  bool next(std::vector<std::string>& cells) {
+  bool next(std::vector<Cell>& cells) {
     while (source_.peek() == '\n' || source_.peek() == '\r') source_.get();
     if (source_.peek() < 0) return false;
     cells.clear();
@@ -206,7 +322,7 @@ class RowReader {
   }
 
  private:
-  std::string cell() {
+  Cell cell() {
     std::string text;
     while (source_.peek() == ' ') source_.get();
     source_.mark();
@@ -227,28 +343,33 @@ class RowReader {
     }
     while (!quoted && !text.empty() && (text.back() == ' ' || text.back() == '\r')) text.pop_back();
     more_ = c == separator_;
-    if (text.empty()) source_.fail("expected a value, found an empty cell");
-    return text;
+    if (separator_ == ' ' && more_) {  // several blanks are one, and those at the end of a line are none
+      while (source_.peek() == ' ' || source_.peek() == '\r') source_.get();
+      more_ = source_.peek() >= 0 && source_.peek() != '\n';
+      if (!more_) source_.get();
+    }
+    if (text.empty() || (!quoted && means_missing(text))) return {text, true, source_.place()};
+    return {text};
   }
 
   TextSource& source_;
-  int separator_ = 0;
+  int separator_;
   bool more_ = false;
 };
 
-/// A header has no numbers; below it some column has nothing but numbers, or, in a table of texts, no name
+/// A header has no numbers and no name twice unless there are numbers below it; in a table of texts, no name
 /// comes again in its own column.
-bool is_header(const std::vector<std::string>& first, const std::vector<Column>& columns) {
+bool is_header(const std::vector<Cell>& first, const std::vector<Column>& columns) {
   double number = 0;
-  for (const std::string& cell : first)
-    if (parse_number(cell, number)) return false;
-  bool comes_again = false;
+  for (const Cell& cell : first)
+    if (parse_number(cell.text, number)) return false;
+  bool repeats = false;
   for (std::size_t c = 0; c < first.size(); ++c) {
     if (!columns[c].cells.empty() && !columns[c].numbers().empty()) return true;
-    comes_again |=
-        std::find(columns[c].cells.begin(), columns[c].cells.end(), first[c]) != columns[c].cells.end();
+    repeats |= std::ranges::find(columns[c].cells, first[c].text) != columns[c].cells.end();
+    for (std::size_t d = 0; d < c; ++d) repeats |= first[c].text == first[d].text;
   }
-  return !comes_again && !columns.front().rows.empty();
+  return !repeats;
 }
 
 struct CloseFile {
@@ -278,7 +399,7 @@ std::vector<std::uint8_t> whole_file(const std::string& path) {
   }
 }
 
-DataTable read_npz_table(const std::string& path, const DataOptions& options) {
+DataTable read_npz_table(const std::string& path, const DataOptions& options, const RunControl& control) {
   const DrawFile draws = read_draws(path);
   const std::size_t n = draws.variables(), rows = draws.draws * draws.chains;
   std::vector<std::string> names = draws.variable_names;
@@ -286,51 +407,114 @@ DataTable read_npz_table(const std::string& path, const DataOptions& options) {
   bool numbered = true;
   for (std::size_t v = 0; v < n; ++v) numbered &= names[v] == std::to_string(v);
   if (numbered) names = numbered_names(n);
-  return assemble(path, names, rows, options, [&](std::size_t c) {
-    return number_column(names[c], rows, [&](std::size_t r) {
+  return assemble(path, names, rows, options, control, [&](std::size_t c) {
+    return number_column(path, names[c], rows, [&](std::size_t r) {
       const double number = std::visit(
           [&](const auto& values) { return static_cast<double>(values[r * n + c]); }, draws.values);
-      if (!std::isfinite(number)) fail_at({path}, fmt::format("row {}: expected a finite number", r));
+      if (std::isinf(number))
+        fail_at({path}, fmt::format("row {} (from 0), column {}: expected a finite number", r, names[c]));
       return number;
     });
   });
 }
 
+void set_binarise(DataOptions& options, std::string_view text) {
+  if (text == "mean" || text == "median" || text == "none") {
+    options.binarise = text == "mean" ? Binarise::mean : text == "median" ? Binarise::median : Binarise::none;
+    return;
+  }
+  if (!parse_number(text, options.threshold))
+    throw OptionError("binarise", std::string(text), "mean, median, none or a number");
+  options.binarise = Binarise::threshold;
+}
+
+std::string binarise_text(const DataOptions& options) {
+  if (!options.binarise) return "";
+  switch (*options.binarise) {
+    case Binarise::mean:
+      return "mean";
+    case Binarise::median:
+      return "median";
+    case Binarise::none:
+      return "none";
+    case Binarise::threshold:
+      break;
+  }
+  return fmt::format("{}", options.threshold);
+}
+
+std::vector<std::string> split_list(std::string_view text) {
+  std::vector<std::string> words;
+  for (std::size_t at = 0; !text.empty() && at <= text.size();) {
+    const std::size_t end = std::min(text.find(',', at), text.size());
+    words.emplace_back(text.substr(at, end - at));
+    at = end + 1;
+  }
+  return words;
+}
+
 }  // namespace
 
-DataTable parse_text_table(TextSource& source, const DataOptions& options) {
-  if (options.header != "auto" && options.header != "yes" && options.header != "no")
-    throw Error(ErrorKind::usage, fmt::format("--header {}: expected auto, yes or no", options.header));
+void describe(OptionList& list, DataOptions& options) {
+  list.add_syntax("binarise", "AT",
+                  "numbers other than 0 and 1 become 0 and 1 at mean, median or a number; none: every number "
+                  "is a state",
+                  {[&options](std::string_view text) { set_binarise(options, text); },
+                   [&options] { return binarise_text(options); }},
+                  "such numbers are refused");
+  list.add_syntax("columns", "NAME,...", "only these columns of the data, by name or number",
+                  {[&options](std::string_view text) { options.columns = split_list(text); },
+                   [&options] { return fmt::format("{}", fmt::join(options.columns, ",")); }},
+                  "all");
+  list.add_choice("header", "WHETHER", "whether a text table has a header: auto, yes or no", options.header);
+  list.add_choice("missing", "WHAT",
+                  "what becomes of missing values (empty, NA, NaN, null, ?): error; drop leaves such rows "
+                  "out; state makes missing a state of its own",
+                  options.missing);
+}
+
+DataTable parse_text_table(TextSource& source, const DataOptions& options, const RunControl& control) {
   RowReader reader(source);
-  std::vector<std::string> first, cells;
+  std::vector<Cell> first, cells;
   if (!reader.next(first)) fail_at({source.name()}, "expected a table, found nothing");
   std::vector<Column> columns(first.size());
   std::vector<std::unordered_map<std::string, std::uint32_t>> seen(first.size());
-  const auto add = [&](const std::vector<std::string>& row) {
+  const auto add = [&](const std::vector<Cell>& row) {
     for (std::size_t c = 0; c < row.size(); ++c) {
+      Column& column = columns[c];
+      if (row[c].missing) {
+        column.note_missing(row[c].place, row[c].text);
+        column.rows.push_back(missing_cell);
+        continue;
+      }
       const auto [at, is_new] =
-          seen[c].try_emplace(row[c], static_cast<std::uint32_t>(columns[c].cells.size()));
-      if (is_new) columns[c].cells.push_back(row[c]);
-      columns[c].rows.push_back(at->second);
+          seen[c].try_emplace(row[c].text, static_cast<std::uint32_t>(column.cells.size()));
+      if (is_new) column.cells.push_back(row[c].text);
+      column.rows.push_back(at->second);
     }
   };
   while (reader.next(cells)) {
     if (cells.size() != first.size())
       source.fail(fmt::format("expected {} columns, found {}", first.size(), cells.size()));
     add(cells);
+    if (columns.front().rows.size() % 4096 == 0) fail_if_stopped(control, "reading the data");
   }
   std::vector<std::string> names = numbered_names(first.size());
-  if (options.header == "yes" || (options.header == "auto" && is_header(first, columns)))
-    names = first;
-  else
+  if (options.header == Header::yes || (options.header == Header::automatic && is_header(first, columns))) {
+    if (columns.front().rows.empty())
+      fail_at({source.name()}, "expected rows of data below the header, found none");
+    for (std::size_t c = 0; c < first.size(); ++c)
+      if (!first[c].text.empty()) names[c] = first[c].text;
+  } else {
     add(first);  // the order of rows means nothing to moments
+  }
   for (std::size_t c = 0; c < columns.size(); ++c) columns[c].name = names[c];
-  return assemble(source.name(), names, columns.front().rows.size(), options,
-                  [&](std::size_t c) { return std::move(columns[c]); });
+  return assemble(source.name(), names, columns.front().rows.size(), options, control,
+                  [&](std::size_t c) -> const Column& { return columns[c]; });
 }
 
 DataTable parse_idx_table(std::span<const std::uint8_t> bytes, const std::string& file,
-                          const DataOptions& options) {
+                          const DataOptions& options, const RunControl& control) {
   const auto number_at = [&](std::size_t place) {
     if (place + 4 > bytes.size()) fail_at({file}, "the IDX header is truncated");
     return std::size_t{bytes[place]} << 24 | std::size_t{bytes[place + 1]} << 16 |
@@ -351,8 +535,8 @@ DataTable parse_idx_table(std::span<const std::uint8_t> bytes, const std::string
     fail_at({file}, fmt::format("expected {} rows of {} bytes after the IDX header, found {} bytes", rows,
                                 columns, bytes.size() - std::min(data, bytes.size())));
   const std::vector<std::string> names = numbered_names(columns);
-  return assemble(file, names, rows, options, [&](std::size_t c) {
-    return number_column(names[c], rows,
+  return assemble(file, names, rows, options, control, [&](std::size_t c) {
+    return number_column(file, names[c], rows,
                          [&](std::size_t r) { return static_cast<double>(bytes[data + r * columns + c]); });
   });
 }
@@ -366,13 +550,13 @@ std::string first_bytes(const std::string& path, std::size_t count) {
   return bytes;
 }
 
-DataTable read_data_table(const std::string& path, const DataOptions& options) {
+DataTable read_data_table(const std::string& path, const DataOptions& options, const RunControl& control) {
   const std::string start = first_bytes(path, 4);
-  if (start.substr(0, 2) == "PK") return read_npz_table(path, options);
+  if (start.substr(0, 2) == "PK") return read_npz_table(path, options, control);
   if (start.size() == 4 && start.substr(0, 3) == std::string("\0\0\x08", 3))
-    return parse_idx_table(whole_file(path), path, options);
+    return parse_idx_table(whole_file(path), path, options, control);
   TextSource source(path);
-  return parse_text_table(source, options);
+  return parse_text_table(source, options, control);
 }
 
 }  // namespace drover

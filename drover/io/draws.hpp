@@ -5,7 +5,7 @@
 //                 `variables` names, `evidence_variables`, `evidence_values`, `metadata` (a JSON text, with
 //                 the order of dimensions). The draw comes first because draws arrive so:
 //                 numpy.load(f)["draws"].transpose(1, 0, 2) has the chain first.
-//   .csv, .csv.gz chain, draw, log_score, then one column per variable; names quoted where needed
+//   .csv, .csv.gz chain, draw, log_score (if there is one), then one column per variable; names quoted where needed
 //   .nc           NetCDF-4 in ArviZ's InferenceData layout: posterior/x (chain, draw, variable),
 //                 sample_stats/lp, observed_data/x
 // A run larger than memory works: only one draw of all chains (.nc: a few) is held. The number of draws need
@@ -30,6 +30,7 @@ struct DrawFileHeader {
   std::vector<std::string> variable_names;
   std::size_t chains = 1;
   std::uint32_t max_cardinality = 2;  ///< of the variables; up to 256 a value takes one byte
+  bool log_scores = true;             ///< whether draws have one; if not, the file has no place for it
   std::vector<std::string> evidence_names{};
   std::vector<Value> evidence_values{};
   std::string metadata = "{}";  ///< a JSON object: how the draws were made
@@ -44,7 +45,7 @@ class DrawWriter {
   DrawWriter& operator=(const DrawWriter&) = delete;
 
   /// Draw t of chains 0, 1, ..., then draw t + 1 and so on.
-  void append(std::size_t chain, std::span<const Value> x, double log_score);
+  void append(std::size_t chain, std::span<const Value> x, double log_score = 0);
   /// Completes the file and gives it its name; nothing may follow. Chains of an unfinished last draw are
   /// dropped. A writer destroyed without finish() leaves nothing behind.
   virtual void finish() = 0;

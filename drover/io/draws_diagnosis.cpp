@@ -188,7 +188,7 @@ void diagnose_block(const Block<double>& block, VariableDiagnosis* out) {
 
 }  // namespace
 
-DrawDiagnostics diagnose_draws(const DrawFile& file) {
+DrawDiagnostics diagnose_draws(const DrawFile& file, const RunControl& control) {
   DrawDiagnostics result;
   result.variables.assign(file.variables(), undiagnosed());
   const bool any = file.draws > 0 && file.chains > 0;
@@ -198,7 +198,7 @@ DrawDiagnostics diagnose_draws(const DrawFile& file) {
           using Item = typename std::decay_t<decltype(values)>::value_type;
           const std::size_t blocks = (file.variables() + block_width - 1) / block_width;
           parallel_for(IndexRange(0, blocks, 1), [&](const IndexRange& range) {
-            for (std::size_t b = range.begin(); b < range.end(); ++b) {
+            for (std::size_t b = range.begin(); b < range.end() && !control.should_stop(); ++b) {
               const std::size_t first = b * block_width;
               const std::size_t width = std::min(block_width, file.variables() - first);
               diagnose_block(
@@ -210,6 +210,7 @@ DrawDiagnostics diagnose_draws(const DrawFile& file) {
         file.values);
   }
 
+  fail_if_stopped(control, "the diagnosis");
   const bool scored = any && file.log_scores.size() == file.draws * file.chains;
   const Block<double> scores{file.log_scores.data(), scored ? file.draws : 0, file.chains, 1, 1};
   result.log_score = summarise(column_of(scores, 0).view());

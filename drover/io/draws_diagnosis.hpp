@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "drover/core/run_control.hpp"
 #include "drover/diagnose/summary.hpp"
 #include "drover/io/draws.hpp"
 
@@ -39,6 +40,7 @@ struct DrawDiagnostics {
   std::size_t constant_variables = 0;
 };
 
-DrawDiagnostics diagnose_draws(const DrawFile& file);
+/// Raises stopped or interrupted when the control ends the run first.
+DrawDiagnostics diagnose_draws(const DrawFile& file, const RunControl& control = no_control());
 
 }  // namespace drover

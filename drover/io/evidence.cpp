@@ -58,17 +58,6 @@ std::string plain(std::string_view text) {
   return result;
 }
 
-std::vector<std::string_view> split(std::string_view text) {
-  std::vector<std::string_view> parts;
-  if (trim(text).empty()) return parts;
-  for (;;) {
-    const std::size_t comma = find_mark(text, ',');
-    parts.push_back(trim(text.substr(0, comma)));
-    if (comma == std::string_view::npos) return parts;
-    text.remove_prefix(comma + 1);
-  }
-}
-
 [[noreturn]] void fail_usage(const std::string& message) {
   throw Error(ErrorKind::usage, message);
 }
@@ -154,11 +143,12 @@ Evidence read_evidence(const Model& model, const std::string& path) {
 
 std::vector<Observation> split_observations(std::string_view text) {
   std::vector<Observation> observations;
-  for (std::string_view part : split(text)) {
+  for (const std::string& part : split_names(text)) {
     const std::size_t equals = find_mark(part, '=');
     if (equals == std::string_view::npos)
       fail_usage(fmt::format("expected NAME=VALUE in the observations, found \"{}\"", part));
-    observations.emplace_back(trim(part.substr(0, equals)), trim(part.substr(equals + 1)));
+    observations.emplace_back(trim(std::string_view(part).substr(0, equals)),
+                              trim(std::string_view(part).substr(equals + 1)));
   }
   return observations;
 }
@@ -180,10 +170,25 @@ Evidence parse_observations(const Model& model, std::string_view text) {
   return evidence_of(model, split_observations(text));
 }
 
+std::vector<std::string> split_names(std::string_view text, char separator) {
+  std::vector<std::string> parts;
+  if (trim(text).empty()) return parts;
+  for (;;) {
+    const std::size_t mark = find_mark(text, separator);
+    parts.emplace_back(trim(text.substr(0, mark)));
+    if (mark == std::string_view::npos) return parts;
+    text.remove_prefix(mark + 1);
+  }
+}
+
+std::vector<VariableId> variables_named(const Model& model, std::span<const std::string> names) {
+  std::vector<VariableId> variables;
+  for (const std::string& name : names) variables.push_back(find_variable(model, name));
+  return variables;
+}
+
 std::vector<VariableId> parse_query(const Model& model, std::string_view text) {
-  std::vector<VariableId> query;
-  for (std::string_view part : split(text)) query.push_back(find_variable(model, part));
-  return query;
+  return variables_named(model, split_names(text));
 }
 
 }  // namespace drover

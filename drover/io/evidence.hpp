@@ -27,6 +27,10 @@ std::vector<Observation> split_observations(std::string_view text);
 Evidence evidence_of(const Model& model, std::span<const Observation> observations);
 Evidence parse_observations(const Model& model, std::string_view text);
 
+/// The parts of "a,b,c" without the blanks around them; a separator inside quotes is none.
+std::vector<std::string> split_names(std::string_view text, char separator = ',');
+/// Names or numbers. Raises usage for what the model does not have.
+std::vector<VariableId> variables_named(const Model& model, std::span<const std::string> names);
 /// "dysp,17": names or numbers. Raises usage.
 std::vector<VariableId> parse_query(const Model& model, std::string_view text);
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <nlohmann/json.hpp>
 
 #include "drover/core/error.hpp"
 #include "drover/io/model_archive.hpp"
@@ -21,7 +22,7 @@ void write_machine(const std::string& path, const MachineFile& file) {
   ModelArchive archive{std::string(machine_kind_name(machine.kind))};
   archive.header["visible"] = machine.visible;
   archive.header["hidden"] = machine.hidden;
-  archive.header["trained"] = file.trained;
+  archive.header["trained"] = nlohmann::ordered_json::parse(file.trained);
   archive.add("weights", machine.weights);
   archive.add("biases", machine.biases);
   archive.add("names", file.visible_names);
@@ -60,7 +61,7 @@ MachineFile read_machine(const std::string& path) {
                                                   : complete_machine(machine_kind, visible, hidden);
   file.machine.weights = weights;
   file.machine.biases = biases;
-  file.trained = archive.member<nlohmann::ordered_json>("trained");
+  file.trained = archive.member<nlohmann::ordered_json>("trained").dump();
   file.visible_names = archive.array<std::string>("names", visible);
   return file;
 }
@@ -71,9 +72,9 @@ Model model_of(const MachineFile& file) {
     model.variable_names.push_back(file.visible_names[v]);
   for (std::uint32_t h = 0; h < file.machine.hidden; ++h)
     model.variable_names.push_back("h" + std::to_string(h));
-  if (file.trained.is_object() && file.trained.value("method", "") == "pmp")
-    model.warnings.emplace_back(
-        "this machine was trained with pmp: its parameters belong to that sampler");
+  const auto trained = nlohmann::json::parse(file.trained, nullptr, false);
+  if (trained.is_object() && trained.contains("method") && trained["method"] == "pmp")
+    model.warnings.emplace_back("this machine was trained with pmp: its parameters belong to that sampler");
   return model;
 }
 

@@ -4,7 +4,6 @@
 // weights (float, in the order of the edges), biases, names of the visible variables.
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -15,7 +14,7 @@ namespace drover {
 struct MachineFile {
   BinaryMachine machine;
   std::vector<std::string> visible_names;
-  nlohmann::ordered_json trained = nlohmann::ordered_json::object();
+  std::string trained = "{}";  ///< a JSON object
 };
 
 void write_machine(const std::string& path, const MachineFile& file);

@@ -34,7 +34,7 @@ class NetcdfWriter final : public DrawWriter {
     open_ = true;
     try {
       define_posterior();
-      define_sample_stats();
+      if (header().log_scores) define_sample_stats();
       define_observed_data();
     } catch (...) {
       // The destructor does not run for an object that was never finished.
@@ -176,12 +176,13 @@ class NetcdfWriter final : public DrawWriter {
     if (variables() > 0 && !narrow_)
       check(
           netcdf_.nc_put_vara_ushort(posterior_, x_, start, count, chain_first(words_, variables()).data()));
-    check(netcdf_.nc_put_vara_double(sample_stats_, lp_, start, count, chain_first(log_scores_, 1).data()));
     std::vector<long long> numbers;
     for (std::size_t t = 0; t < held_; ++t) numbers.push_back(static_cast<long long>(put_ + t));
-    for (const auto& [group, variable] :
-         {std::pair{posterior_, posterior_draw_}, std::pair{sample_stats_, sample_stats_draw_}})
-      check(netcdf_.nc_put_vara_longlong(group, variable, &put_, &held_, numbers.data()));
+    check(netcdf_.nc_put_vara_longlong(posterior_, posterior_draw_, &put_, &held_, numbers.data()));
+    if (header().log_scores) {
+      check(netcdf_.nc_put_vara_double(sample_stats_, lp_, start, count, chain_first(log_scores_, 1).data()));
+      check(netcdf_.nc_put_vara_longlong(sample_stats_, sample_stats_draw_, &put_, &held_, numbers.data()));
+    }
     put_ += held_;
     held_ = 0;
     bytes_.clear();

@@ -289,14 +289,7 @@ class NpzWriter final : public DrawWriter {
 
   void finish() override {
     archive_.end(npy_header(narrow_ ? "|u1" : "<u2", {draws(), header().chains, variables()}));
-    archive_.begin("log_score");
-    std::vector<char> block(1 << 16);
-    for (std::uint64_t offset = 0; offset < scores_.size(); offset += block.size()) {
-      const std::size_t size = std::min<std::uint64_t>(block.size(), scores_.size() - offset);
-      scores_.read_at(offset, block.data(), size);
-      archive_.write(block.data(), size);
-    }
-    archive_.end(npy_header("<f8", {draws(), header().chains}));
+    if (header().log_scores) write_scores();
     write_texts(archive_, "variables", header().variable_names, false);
     write_texts(archive_, "evidence_variables", header().evidence_names, false);
     archive_.begin("evidence_values");
@@ -307,6 +300,17 @@ class NpzWriter final : public DrawWriter {
   }
 
  private:
+  void write_scores() {
+    archive_.begin("log_score");
+    std::vector<char> block(1 << 16);
+    for (std::uint64_t offset = 0; offset < scores_.size(); offset += block.size()) {
+      const std::size_t size = std::min<std::uint64_t>(block.size(), scores_.size() - offset);
+      scores_.read_at(offset, block.data(), size);
+      archive_.write(block.data(), size);
+    }
+    archive_.end(npy_header("<f8", {draws(), header().chains}));
+  }
+
   void write_draw(std::span<const Value> values, std::span<const double> log_scores) override {
     if (narrow_) {
       bytes_.assign(values.begin(), values.end());
@@ -314,7 +318,7 @@ class NpzWriter final : public DrawWriter {
     } else {
       archive_.write(values.data(), values.size_bytes());
     }
-    scores_.write(log_scores.data(), log_scores.size_bytes());
+    if (header().log_scores) scores_.write(log_scores.data(), log_scores.size_bytes());
   }
 
   std::string metadata() const {

@@ -24,6 +24,16 @@ std::string printable(std::string_view text) {
   return result;
 }
 
+namespace {
+
+// Some programs begin UTF-8 text with U+FEFF; it is no part of the text. Its length, 0 when it is not there.
+std::size_t byte_order_mark(const char* begin, const char* end) {
+  constexpr std::string_view mark = "\xEF\xBB\xBF";
+  return std::string_view(begin, static_cast<std::size_t>(end - begin)).starts_with(mark) ? mark.size() : 0;
+}
+
+}  // namespace
+
 // Where bytes come from: a file (plain or gzip; zlib tells them apart by the first bytes) or memory.
 struct TextSource::Input {
   gzFile file = nullptr;
@@ -56,6 +66,8 @@ TextSource::TextSource(const std::string& path, std::size_t chunk)
   if (known && S_ISREG(status.st_mode)) size_hint_ = static_cast<std::uint64_t>(status.st_size);
   cursor_ = end_ = buffer_.data();
   refill(cursor_);
+  line_start_ = byte_order_mark(cursor_, end_);
+  cursor_ += line_start_;
   if (gzdirect(input_->file) == 0) size_hint_ *= 4;  // a usual ratio of compressed text
 }
 
@@ -64,6 +76,8 @@ TextSource::TextSource(std::string_view text, std::string name, std::size_t chun
   input_->memory = text;
   cursor_ = end_ = buffer_.data();
   refill(cursor_);
+  line_start_ = byte_order_mark(cursor_, end_);
+  cursor_ += line_start_;
 }
 
 TextSource::~TextSource() = default;

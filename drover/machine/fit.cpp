@@ -92,7 +92,7 @@ double log_mmd_of(const BinaryMachine& machine, const BitBatch& samples, std::sp
 }
 
 FitSummary fit(BinaryMachine& machine, const TrainingData& data, GradientSource& source,
-               const FitOptions& options, const FitStop& stop, std::span<const Value> held_out,
+               const FitOptions& options, const RunControl& control, std::span<const Value> held_out,
                const FitSamples& samples) {
   assert(data.variables == machine.visible && data.rows() > 0);
   FitSummary summary;
@@ -112,6 +112,7 @@ FitSummary fit(BinaryMachine& machine, const TrainingData& data, GradientSource&
     ++summary.iterations;
     if (!std::isfinite(objective)) {
       summary.ended = "the objective is no longer finite: lower the rate";
+      summary.diverged = true;
       break;
     }
     if (options.check_every > 0 && !held_out.empty() && (t + 1) % options.check_every == 0) {
@@ -127,8 +128,11 @@ FitSummary fit(BinaryMachine& machine, const TrainingData& data, GradientSource&
         break;
       }
     }
-    if (stop(t + 1, objective)) {
+    control.report(
+        {"learning", static_cast<double>(t + 1) / static_cast<double>(options.iterations), t + 1, 0, 0});
+    if (control.should_stop() && t + 1 < options.iterations) {
       summary.ended = "stopped early";
+      summary.stopped = true;
       break;
     }
   }

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "drover/core/run_control.hpp"
 #include "drover/machine/gradient.hpp"
 #include "drover/machine/update_rule.hpp"
 
@@ -33,10 +34,10 @@ struct FitSummary {
   std::vector<double> check_iteration;
   std::vector<double> log_mmd;  ///< log squared MMD against the held-out rows
   std::string ended;            ///< why, in words
+  bool diverged = false;        ///< the objective was no longer finite
+  bool stopped = false;         ///< the control ended it
 };
 
-/// Told of every iteration (and the objective); true ends the run.
-using FitStop = std::function<bool(std::uint64_t iteration, double objective)>;
 /// Samples of the machine as it is: rows of all its variables.
 using FitSamples = std::function<BitBatch(const BinaryMachine& machine, std::uint64_t iteration)>;
 
@@ -46,8 +47,8 @@ void initialise(BinaryMachine& machine, const TrainingData& data, double weight_
                 std::uint64_t seed);
 
 FitSummary fit(BinaryMachine& machine, const TrainingData& data, GradientSource& source,
-               const FitOptions& options, const FitStop& stop, std::span<const Value> held_out = {},
-               const FitSamples& samples = {});
+               const FitOptions& options, const RunControl& control = no_control(),
+               std::span<const Value> held_out = {}, const FitSamples& samples = {});
 
 /// log squared MMD between the visible part of samples and rows of visible variables.
 double log_mmd_of(const BinaryMachine& machine, const BitBatch& samples, std::span<const Value> rows);

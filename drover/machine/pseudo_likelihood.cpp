@@ -138,8 +138,8 @@ PseudoLikelihood::PseudoLikelihood(std::span<const Value> rows, std::size_t vari
   }
 }
 
-double PseudoLikelihood::value_and_gradient(std::span<const double> parameters,
-                                            std::span<double> gradient) const {
+double PseudoLikelihood::value_and_gradient(std::span<const double> parameters, std::span<double> gradient,
+                                            const RunControl& control) const {
   const std::size_t n = variables_;
   std::vector<double> biases(stride_, never), weights(n * stride_, 0.0);
   std::copy_n(parameters.begin(), n, biases.begin());
@@ -154,6 +154,7 @@ double PseudoLikelihood::value_and_gradient(std::span<const double> parameters,
     }
     std::vector<double> fields(stride_), states(stride_, 0.0);
     for (std::size_t r = range.begin(); r < range.end(); ++r) {
+      if (r % 64 == 0 && control.should_stop()) break;
       const std::span<const std::uint32_t> ones(ones_.data() + row_offsets_[r],
                                                 row_offsets_[r + 1] - row_offsets_[r]);
       sums.value += HWY_DYNAMIC_DISPATCH(pseudo_row)({stride_, ones, row_weights_[r], biases.data(),
@@ -188,17 +189,44 @@ double PseudoLikelihood::value_and_gradient(std::span<const double> parameters,
   return share * value;
 }
 
+namespace {
+
+struct Stopped {};
+
+}  // namespace
+
 PseudoLikelihoodFit fit_pseudo_likelihood(std::span<const Value> rows, std::size_t variables,
-                                          const PseudoLikelihoodOptions& options, const LbfgsStop& stop) {
+                                          const PseudoLikelihoodOptions& options, const RunControl& control) {
   const PseudoLikelihood objective(rows, variables, {}, options.l2);
-  std::vector<double> parameters(objective.parameters(), 0.0);
+  std::vector<double> parameters(objective.parameters(), 0.0), last = parameters;
   PseudoLikelihoodFit fit;
-  fit.summary = minimise(
-      parameters,
-      [&](std::span<const double> x, std::span<double> gradient) {
-        return objective.value_and_gradient(x, gradient);
-      },
-      options.minimiser, stop);
+  LbfgsSummary so_far;
+  try {
+    fit.summary = minimise(
+        parameters,
+        [&](std::span<const double> x, std::span<double> gradient) {
+          const double value = objective.value_and_gradient(x, gradient, control);
+          if (control.should_stop()) throw Stopped{};
+          last.assign(x.begin(), x.end());
+          return value;
+        },
+        options.minimiser,
+        [&](std::size_t iteration, double value) {
+          so_far.iterations = iteration;
+          so_far.value = value;
+          so_far.trace.push_back(value);
+          control.report(
+              {"learning",
+               static_cast<double>(iteration) / static_cast<double>(options.minimiser.max_iterations),
+               iteration, 0, 0});
+          return false;
+        });
+  } catch (const Stopped&) {
+    parameters = std::move(last);
+    fit.summary = std::move(so_far);
+    fit.summary.ended = "stopped";
+    fit.stopped = true;
+  }
   const auto middle = parameters.begin() + static_cast<std::ptrdiff_t>(variables);
   fit.machine.biases.assign(parameters.begin(), middle);
   fit.machine.weights.assign(middle, parameters.end());

@@ -18,9 +18,10 @@
 #include <utility>
 #include <vector>
 
+#include "drover/core/run_control.hpp"
 #include "drover/core/types.hpp"
-#include "drover/numeric/lbfgs.hpp"
 #include "drover/model/model.hpp"
+#include "drover/numeric/lbfgs.hpp"
 
 namespace drover {
 
@@ -47,7 +48,9 @@ class PseudoLikelihood {
 
   std::size_t parameters() const { return variables_ + variables_ * (variables_ - 1) / 2; }
   /// Parameters: the biases, then the weights of pairs. The same bits for any number of threads.
-  double value_and_gradient(std::span<const double> parameters, std::span<double> gradient) const;
+  /// What it gives after the control has ended the run means nothing.
+  double value_and_gradient(std::span<const double> parameters, std::span<double> gradient,
+                            const RunControl& control = no_control()) const;
 
  private:
   std::size_t variables_, stride_;
@@ -65,10 +68,13 @@ struct PseudoLikelihoodOptions {
 struct PseudoLikelihoodFit {
   BoltzmannMachine machine;
   LbfgsSummary summary;
+  bool stopped = false;  ///< by the control
 };
 
-PseudoLikelihoodFit fit_pseudo_likelihood(
-    std::span<const Value> rows, std::size_t variables, const PseudoLikelihoodOptions& options = {},
-    const LbfgsStop& stop = [](std::size_t, double) { return false; });
+/// A run that the control ends early gives the last parameters that were looked at; with no iterations when
+/// there are none.
+PseudoLikelihoodFit fit_pseudo_likelihood(std::span<const Value> rows, std::size_t variables,
+                                          const PseudoLikelihoodOptions& options = {},
+                                          const RunControl& control = no_control());
 
 }  // namespace drover

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 
 #include "drover/core/error.hpp"
 #include "drover/machine/pseudo_likelihood.hpp"
@@ -12,39 +11,36 @@ namespace drover {
 
 namespace {
 
-constexpr std::array<std::string_view, 6> methods = {"exact", "pseudo-likelihood", "gibbs",
-                                                     "gwg",   "block-gibbs",       "pmp"};
 constexpr std::size_t affordable_exact = 12;  ///< variables; 2^12 states per step
 constexpr std::uint32_t check_rows = 1000;
 constexpr std::uint32_t check_sweeps = 100;
 
-std::string why_not(const BinaryMachine& machine, std::string_view method) {
-  if (method == "exact" && machine.variables() > most_exact_variables)
+std::string why_not(const BinaryMachine& machine, TrainMethod method) {
+  if (method == TrainMethod::exact && machine.variables() > most_exact_variables)
     return fmt::format("exact is for at most {} variables, here are {}", most_exact_variables,
                        machine.variables());
-  if (method == "pseudo-likelihood" && machine.hidden > 0)
+  if (method == TrainMethod::pseudo_likelihood && machine.hidden > 0)
     return "pseudo-likelihood is for machines without hidden variables";
-  if (method == "block-gibbs" && machine.kind != MachineKind::rbm) return "block-gibbs is for rbm";
+  if (method == TrainMethod::block_gibbs && machine.kind != MachineKind::rbm) return "block-gibbs is for rbm";
   return "";
 }
 
 TrainResult train_pseudo_likelihood(BinaryMachine& machine, const TrainingData& data,
-                                    const TrainOptions& options, const FitStop& stop) {
+                                    const TrainOptions& options, const RunControl& control) {
   PseudoLikelihoodOptions fit_options;
   // The settings' l2 is per row, as for the other methods; here it is divided by the number of rows.
   fit_options.l2 = options.fit.update.l2 * static_cast<double>(data.rows());
   fit_options.minimiser.max_iterations = options.fit.iterations;
   fit_options.minimiser.l1 = options.fit.update.l1;
   fit_options.minimiser.l1_begin = machine.variables();
-  const PseudoLikelihoodFit fitted =
-      fit_pseudo_likelihood(data.values, data.variables, fit_options,
-                            [&](std::size_t iteration, double value) { return stop(iteration, -value); });
+  const PseudoLikelihoodFit fitted = fit_pseudo_likelihood(data.values, data.variables, fit_options, control);
   std::copy(fitted.machine.biases.begin(), fitted.machine.biases.end(), machine.biases.begin());
   std::copy(fitted.machine.weights.begin(), fitted.machine.weights.end(), machine.weights.begin());
   TrainResult result;
   result.objective = "mean log pseudo-likelihood, less the penalties";
   result.summary.iterations = fitted.summary.iterations;
   result.summary.ended = fitted.summary.ended;
+  result.summary.stopped = fitted.stopped;
   for (std::size_t i = 0; i < fitted.summary.trace.size(); ++i) {
     result.summary.iteration.push_back(static_cast<double>(i + 1));
     result.summary.objective.push_back(-fitted.summary.trace[i]);
@@ -52,16 +48,16 @@ TrainResult train_pseudo_likelihood(BinaryMachine& machine, const TrainingData& 
   return result;
 }
 
-std::unique_ptr<MachineSampler> sampler_of(const std::string& method, const MachineSamplerOptions& options) {
-  if (method == "pmp") return pmp_machine_sampler(options);
-  if (method == "gwg") return gwg_machine_sampler(options);
+std::unique_ptr<MachineSampler> sampler_of(TrainMethod method, const MachineSamplerOptions& options) {
+  if (method == TrainMethod::pmp) return pmp_machine_sampler(options);
+  if (method == TrainMethod::gwg) return gwg_machine_sampler(options);
   return gibbs_machine_sampler(options);
 }
 
-std::unique_ptr<GradientSource> gradient_of(const TrainingData& data, const std::string& method,
+std::unique_ptr<GradientSource> gradient_of(const TrainingData& data, TrainMethod method,
                                             const TrainOptions& options) {
-  if (method == "exact") return exact_gradient(data);
-  if (method == "block-gibbs") return block_gibbs_gradient(data, options.sampler);
+  if (method == TrainMethod::exact) return exact_gradient(data);
+  if (method == TrainMethod::block_gibbs) return block_gibbs_gradient(data, options.sampler);
   std::unique_ptr<MachineSampler> sampler = sampler_of(method, options.sampler);
   return sampled_gradient(data, std::move(sampler), std::max(5U, options.sampler.sweeps),
                           options.sampler.seed);
@@ -69,29 +65,23 @@ std::unique_ptr<GradientSource> gradient_of(const TrainingData& data, const std:
 
 }  // namespace
 
-std::span<const std::string_view> train_methods() {
-  return methods;
-}
-
-TrainChoice choose_train_method(const BinaryMachine& machine, const std::string& asked) {
-  if (asked != "auto") {
-    if (std::find(methods.begin(), methods.end(), asked) == methods.end())
-      throw Error(ErrorKind::usage,
-                  fmt::format("--method {}: learning has auto, {}", asked, fmt::join(methods, ", ")));
+TrainChoice choose_train_method(const BinaryMachine& machine, TrainMethod asked) {
+  if (asked != TrainMethod::automatic) {
     const std::string reason = why_not(machine, asked);
     if (!reason.empty()) throw Error(ErrorKind::misfit, reason);
     return {asked, ""};
   }
   if (machine.variables() <= affordable_exact)
-    return {"exact", "the joint states are few enough to enumerate at every step"};
+    return {TrainMethod::exact, "the joint states are few enough to enumerate at every step"};
   if (machine.kind == MachineKind::rbm)
-    return {"block-gibbs", "layers of a restricted machine are drawn at once"};
+    return {TrainMethod::block_gibbs, "layers of a restricted machine are drawn at once"};
   if (machine.hidden == 0)
-    return {"pseudo-likelihood", "nothing is hidden, so a convex objective without sampling will do"};
-  return {"gibbs", "hidden variables need samples"};
+    return {TrainMethod::pseudo_likelihood,
+            "nothing is hidden, so a convex objective without sampling will do"};
+  return {TrainMethod::gibbs, "hidden variables need samples"};
 }
 
-BitBatch sample_machine(const BinaryMachine& machine, const std::string& method, std::uint32_t rows,
+BitBatch sample_machine(const BinaryMachine& machine, TrainMethod method, std::uint32_t rows,
                         std::uint32_t sweeps, std::uint64_t seed) {
   BitBatch batch;
   sampler_of(method, {.chains = rows, .sweeps = sweeps, .persistent = false, .seed = seed})
@@ -99,20 +89,27 @@ BitBatch sample_machine(const BinaryMachine& machine, const std::string& method,
   return batch;
 }
 
-TrainResult train(BinaryMachine& machine, const TrainingData& data, const TrainChoice& choice,
-                  const TrainOptions& options, const FitStop& stop, std::span<const Value> held_out) {
+TrainResult train(BinaryMachine& machine, const TrainingData& data, const TrainOptions& options,
+                  const RunControl& control, std::span<const Value> held_out) {
+  const TrainChoice choice = choose_train_method(machine, options.method);
+  fail_if_stopped(control, "learning");
   initialise(machine, data, options.weight_deviation, options.fit.seed);
-  if (choice.method == "pseudo-likelihood") return train_pseudo_likelihood(machine, data, options, stop);
-  const std::unique_ptr<GradientSource> source = gradient_of(data, choice.method, options);
   TrainResult result;
-  result.objective = source->objective();
-  const auto rows = static_cast<std::uint32_t>(
-      std::min<std::size_t>(check_rows, machine.visible == 0 ? 0 : held_out.size() / machine.visible));
-  result.summary =
-      fit(machine, data, *source, options.fit, stop, held_out,
-          [&](const BinaryMachine& now, std::uint64_t iteration) {
-            return sample_machine(now, choice.method, rows, check_sweeps, options.fit.seed + iteration);
-          });
+  if (choice.method == TrainMethod::pseudo_likelihood) {
+    result = train_pseudo_likelihood(machine, data, options, control);
+    if (result.summary.stopped && result.summary.iterations == 0) fail_stopped(control, "learning");
+  } else {
+    const std::unique_ptr<GradientSource> source = gradient_of(data, choice.method, options);
+    result.objective = source->objective();
+    const auto rows = static_cast<std::uint32_t>(
+        std::min<std::size_t>(check_rows, machine.visible == 0 ? 0 : held_out.size() / machine.visible));
+    result.summary =
+        fit(machine, data, *source, options.fit, control, held_out,
+            [&](const BinaryMachine& now, std::uint64_t iteration) {
+              return sample_machine(now, choice.method, rows, check_sweeps, options.fit.seed + iteration);
+            });
+  }
+  result.choice = choice;
   return result;
 }
 

@@ -14,39 +14,54 @@
 #include <string_view>
 #include <vector>
 
+#include "drover/core/option_list.hpp"
 #include "drover/machine/fit.hpp"
 
 namespace drover {
 
+enum class TrainMethod { automatic, exact, pseudo_likelihood, gibbs, gwg, block_gibbs, pmp };
+
+template <>
+struct ChoiceNames<TrainMethod> {
+  static constexpr std::array names = {
+      std::pair{TrainMethod::automatic, std::string_view("auto")},
+      std::pair{TrainMethod::exact, std::string_view("exact")},
+      std::pair{TrainMethod::pseudo_likelihood, std::string_view("pseudo-likelihood")},
+      std::pair{TrainMethod::gibbs, std::string_view("gibbs")},
+      std::pair{TrainMethod::gwg, std::string_view("gwg")},
+      std::pair{TrainMethod::block_gibbs, std::string_view("block-gibbs")},
+      std::pair{TrainMethod::pmp, std::string_view("pmp")}};
+};
+
 struct TrainOptions {
-  std::string method = "auto";
+  TrainMethod method = TrainMethod::automatic;
   FitOptions fit{};
   MachineSamplerOptions sampler{};
   double weight_deviation = 0.01;
 };
 
-std::span<const std::string_view> train_methods();
-
 struct TrainChoice {
-  std::string method;
-  std::string because;  ///< empty when the user named it
+  TrainMethod method = TrainMethod::automatic;  ///< never automatic once chosen
+  std::string because;                          ///< empty when it was asked for
 };
 
-/// Raises usage for an unknown method, misfit for one that does not fit the machine.
-TrainChoice choose_train_method(const BinaryMachine& machine, const std::string& asked);
+/// Raises misfit for a method that does not fit the machine.
+TrainChoice choose_train_method(const BinaryMachine& machine, TrainMethod asked);
 
 struct TrainResult {
+  TrainChoice choice;
   FitSummary summary;
   std::string objective;  ///< what the trace shows, in words
 };
 
-/// Starts the machine at small random weights and trains it.
-TrainResult train(BinaryMachine& machine, const TrainingData& data, const TrainChoice& choice,
-                  const TrainOptions& options, const FitStop& stop, std::span<const Value> held_out);
+/// Starts the machine at small random weights and trains it. A run that the control ends early gives the
+/// machine so far; Error (stopped, interrupted) is raised when not a single step was made.
+TrainResult train(BinaryMachine& machine, const TrainingData& data, const TrainOptions& options,
+                  const RunControl& control = no_control(), std::span<const Value> held_out = {});
 
 /// Samples of a trained machine, for pictures and comparisons, by the sampler it was trained with: fresh
 /// chains of `sweeps` sweeps of gwg or pmp (iterations), and of Gibbs sampling for all other methods.
-BitBatch sample_machine(const BinaryMachine& machine, const std::string& method, std::uint32_t rows,
+BitBatch sample_machine(const BinaryMachine& machine, TrainMethod method, std::uint32_t rows,
                         std::uint32_t sweeps, std::uint64_t seed);
 
 }  // namespace drover

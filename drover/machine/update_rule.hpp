@@ -11,9 +11,18 @@
 #include <string_view>
 #include <vector>
 
+#include "drover/core/option_list.hpp"
+
 namespace drover {
 
 enum class StepRule { sgd, momentum, adam };
+
+template <>
+struct ChoiceNames<StepRule> {
+  static constexpr std::array names = {std::pair{StepRule::adam, std::string_view("adam")},
+                                       std::pair{StepRule::momentum, std::string_view("momentum")},
+                                       std::pair{StepRule::sgd, std::string_view("sgd")}};
+};
 
 struct UpdateOptions {
   StepRule rule = StepRule::adam;

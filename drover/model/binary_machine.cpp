@@ -4,11 +4,6 @@
 
 namespace drover {
 
-std::string_view machine_kind_name(MachineKind kind) {
-  constexpr std::string_view names[] = {"ising", "boltzmann", "rbm"};
-  return names[static_cast<int>(kind)];
-}
-
 BinaryMachine complete_machine(MachineKind kind, std::uint32_t visible, std::uint32_t hidden) {
   BinaryMachine machine;
   machine.kind = kind;

@@ -12,12 +12,22 @@
 #include <string_view>
 #include <vector>
 
+#include "drover/core/option_list.hpp"
 #include "drover/model/model.hpp"
 
 namespace drover {
 
 enum class MachineKind { ising, boltzmann, rbm };
-std::string_view machine_kind_name(MachineKind kind);
+
+template <>
+struct ChoiceNames<MachineKind> {
+  static constexpr std::array names = {std::pair{MachineKind::ising, std::string_view("ising")},
+                                       std::pair{MachineKind::boltzmann, std::string_view("boltzmann")},
+                                       std::pair{MachineKind::rbm, std::string_view("rbm")}};
+};
+inline std::string_view machine_kind_name(MachineKind kind) {
+  return choice_name(kind);
+}
 
 struct BinaryMachine {
   MachineKind kind = MachineKind::ising;

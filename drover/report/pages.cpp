@@ -8,23 +8,12 @@
 #include "drover/compile/graph.hpp"
 #include "drover/compile/lattice.hpp"
 #include "drover/core/version.hpp"
+#include "drover/report/page_parts.hpp"
 #include "drover/report/report.hpp"
 
 namespace drover {
 
 namespace {
-
-/// "grid.uai" of "/data/grid.uai".
-std::string file_name(const std::string& path) {
-  return path.substr(path.find_last_of('/') + 1);
-}
-
-void add_verdict(const Judgement& judgement, ReportData& page) {
-  page.verdict = judgement.verdict == Verdict::good      ? ReportData::Verdict::good
-                 : judgement.verdict == Verdict::caution ? ReportData::Verdict::caution
-                                                         : ReportData::Verdict::bad;
-  page.verdict_text = judgement.text;
-}
 
 ReportData common_page(const ModelAnswer& answer, const Judgement& judgement, const std::string& json,
                        const std::string& what) {

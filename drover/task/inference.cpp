@@ -168,11 +168,6 @@ Judgement judge_chains(const Diagnostics& diagnostics, bool converged) {
                       std::min(diagnostics.rhat_max, 1e6), diagnostics.ess_min)};
 }
 
-void add_judgement(const Judgement& judgement, JsonObject& object) {
-  object.add("verdict", choice_name(judgement.verdict));
-  object.add("verdict_text", judgement.text);
-}
-
 std::string to_json(const Diagnostics& diagnostics) {
   JsonObject object;
   object.add("rhat_max", diagnostics.rhat_max);

@@ -32,6 +32,11 @@ JsonObject json_of(const Provenance& provenance) {
   return object;
 }
 
+void add_judgement(const Judgement& judgement, JsonObject& object) {
+  object.add("verdict", choice_name(judgement.verdict));
+  object.add("verdict_text", judgement.text);
+}
+
 Details option_values(const OptionList& list, const Details& resolved) {
   Details values;
   for (const Option& option : list.options()) {

@@ -57,6 +57,9 @@ struct Names {
 /// The members every result begins with: command, version, model, seed, settings, warnings, chosen_because.
 JsonObject json_of(const Provenance& provenance);
 
+/// The members verdict and verdict_text.
+void add_judgement(const Judgement& judgement, JsonObject& object);
+
 /// The values of the described options, `resolved` ones in the place of what was left open.
 Details option_values(const OptionList& list, const Details& resolved = {});
 

@@ -35,6 +35,21 @@ TEST(Compare, ReadsEveryKindOfDraws) {
   }
 }
 
+TEST(Compare, EndsInAVerdict) {
+  TemporaryFolder folder;
+  std::string ones = "x,y\n", zeros = "x,y\n";
+  for (int r = 0; r < 50; ++r) {
+    ones += r % 5 == 0 ? "0,1\n" : "1,1\n";
+    zeros += r % 5 == 0 ? "1,0\n" : "0,0\n";
+  }
+  const std::string a = folder.write("a.csv", ones), b = folder.write("b.csv", zeros);
+  const auto json = drover_command("compare " + a + " " + b + " --json").json();
+  EXPECT_EQ(json["verdict"], "bad");
+  EXPECT_EQ(json["p_value_mmd"], 1.0 / 200);
+  EXPECT_EQ(drover_command("compare " + a + " " + a + " --json").json()["verdict"], "good");
+  EXPECT_NE(drover_command("compare " + a + " " + b).output.find("more than chance"), std::string::npos);
+}
+
 TEST(Compare, RefusesDifferentVariables) {
   TemporaryFolder folder;
   const std::string a = folder.write("a.csv", "x\n0\n1\n"), b = folder.write("b.csv", "x,y\n0,1\n1,1\n");

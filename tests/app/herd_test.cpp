@@ -111,7 +111,8 @@ TEST(Herd, Errors) {
   const std::string numbers = folder.write("n.csv", "a\n1\n2\n3\n");
   expect_error("herd " + folder.file("none.csv"), 66, "none.csv");
   expect_error("herd " + folder.write("e.csv", "a,b\n1\n"), 65, "e.csv:2");
-  expect_error("herd " + numbers, 65, "--binarise");
+  expect_error("herd " + numbers, 65, "choose binarise");
+  expect_error("herd " + numbers + " --binarise middle", 64, "--binarise middle");
   expect_error("herd " + data + " --order 4", 64, "--order 4");
   expect_error("herd " + data + " --search best", 64, "--search best");
   expect_error("herd " + data + " --query d=1", 64, "d");
@@ -157,8 +158,45 @@ TEST(Herd, ClassifiesWithWhatItLearnedFromPseudoSamples) {
   expect_error("herd " + data + " --classify none", 64, "none");
   expect_error("herd " + data + " --classify first,second", 64, "--classify");
   expect_error("herd " + data + " --classify class --test-rows 400", 64, "--test-rows 400");
-  expect_error("herd " + data + " --test-rows 4", 64, "--classify");
+  expect_error("herd " + data + " --test-rows 4", 64, "classify");
   expect_error("herd " + folder.write("m", "moments\n2 2\n0 .5\n") + " --classify 0", 64, "--classify");
+}
+
+TEST(Herd, SeveralQueriesAreSeveralQuestions) {
+  TemporaryFolder folder;
+  const std::string data = folder.write("t.csv", binary_table);
+  const auto json = drover_command("herd " + data + " --json --samples 100 --query a=1 --query b=1").json();
+  ASSERT_EQ(json["expectations"].size(), 2U);
+  EXPECT_EQ(json["expectations"][1]["query"], "b=1");
+  EXPECT_EQ(json["expectations"][1]["in_data"], 0.5);
+  EXPECT_EQ(json["settings"]["query"], "a=1;b=1");
+}
+
+TEST(Herd, PseudoSamplesHaveNoLogScore) {
+  TemporaryFolder folder;
+  const std::string data = folder.write("t.csv", binary_table);
+  for (const char* name : {"d.csv", "d.npz", "d.nc"}) {
+    ASSERT_EQ(drover_command("herd " + data + " --quiet --samples 50 --out " + folder.file(name)).exit_code, 0);
+    const DrawFile draws = read_draws(folder.file(name));
+    EXPECT_EQ(draws.draws, 50U) << name;
+    EXPECT_EQ(draws.variable_names, (std::vector<std::string>{"a", "b", "c"})) << name;
+    EXPECT_TRUE(draws.log_scores.empty()) << name;
+    EXPECT_EQ(drover_command("diagnose --json " + folder.file(name)).exit_code, 0) << name;
+  }
+  EXPECT_EQ(testing::read_whole(folder.file("d.csv")).find("nan"), std::string::npos);
+}
+
+TEST(Herd, MissingValuesAreNamedDroppedOrAState) {
+  TemporaryFolder folder;
+  const std::string data = folder.write("t.csv", "a,b\n1,0\n0,NaN\n1,1\n0,1\n0,0\n");
+  expect_error("herd " + data, 65, "t.csv:3:3: expected a value in column b, found NaN");
+  const auto dropped = drover_command("herd " + data + " --missing drop --json --samples 100").json();
+  EXPECT_EQ(dropped["rows"], 4);
+  EXPECT_EQ(dropped["dropped_rows"], 1);
+  EXPECT_EQ(dropped["settings"]["missing"], "drop");
+  const auto kept =
+      drover_command("herd " + data + " --missing state --query b=missing --json --samples 100").json();
+  EXPECT_EQ(kept["expectations"][0]["in_data"], 0.2);
 }
 
 TEST(Herd, ReportHasItsFigures) {

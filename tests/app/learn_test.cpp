@@ -42,6 +42,9 @@ TEST(Learn, ContractForEveryKindAndMethod) {
          {"kind", "method", "iterations", "objective_trace", "seconds", "log_mmd_squared"})
       EXPECT_TRUE(json.contains(field)) << field;
     EXPECT_FALSE(json["objective_trace"].empty()) << line;
+    EXPECT_EQ(json["model"], data);
+    EXPECT_EQ(json["kind"], kind.substr(0, kind.find(' ')));
+    EXPECT_TRUE(json.contains("verdict"));
     EXPECT_EQ(drover_command("marginals " + model + " --quiet --json").exit_code, 0) << line;
   }
 }
@@ -95,7 +98,7 @@ TEST(Learn, RefusesWhatItCannotLearn) {
   expect("ising " + data + " --method block-gibbs" + out, 78, "rbm");
   expect("rbm " + data + " --method pseudo-likelihood" + out, 78, "hidden");
   expect("ising " + states + out, 65, "binary");
-  expect("ising " + data + " --patience 3" + out, 64, "--held-out");
+  expect("ising " + data + " --patience 3" + out, 64, "held-out");
   expect("ising " + data + " --method magic" + out, 64, "pseudo-likelihood");
   EXPECT_FALSE(std::filesystem::exists(folder.file("m.drv")));
   // A text model is not a machine, and a damaged file is named as such.

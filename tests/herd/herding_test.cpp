@@ -51,7 +51,7 @@ double norm(std::span<const double> x) {
 }
 
 /// The weights added up as the paper does, beside the engine's own.
-void expect_identity(const Moments& moments, HerdOptions options, std::size_t steps) {
+void expect_identity(const Moments& moments, HerdingOptions options, std::size_t steps) {
   const std::vector<double> start =
       options.start_weights.empty() ? std::vector<double>(moments.set.size(), 0.0) : options.start_weights;
   Herding herding(moments, options);
@@ -82,7 +82,7 @@ TEST(Herding, IdentityHoldsAtEveryStep) {
     const Moments states = random_moments({2, 3, 4, 2, 3}, 2, 40, seed);
     for (HerdSearch search : {HerdSearch::enumerate, HerdSearch::local, HerdSearch::tree})
       expect_identity(states, {.search = search}, search == HerdSearch::tree ? 50 : 300);
-    HerdOptions started{.search = HerdSearch::local, .start_weights = {}};
+    HerdingOptions started{.search = HerdSearch::local, .start_weights = {}};
     for (std::size_t f = 0; f < states.set.size(); ++f)
       started.start_weights.push_back(std::sin(static_cast<double>(f)));
     expect_identity(states, started, 300);

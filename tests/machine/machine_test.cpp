@@ -236,8 +236,7 @@ TEST(Fit, FindsAKnownModelAgain) {
   options.batch = 0;
   options.update = {.rule = StepRule::adam, .rate = 0.02};
   const TrainingData data{rows, 3};
-  const auto never = [](std::uint64_t, double) { return false; };
-  fit(machine, data, *exact_gradient(data), options, never);
+  fit(machine, data, *exact_gradient(data), options);
   for (std::size_t e = 0; e < 3; ++e) EXPECT_NEAR(machine.weights[e], truth.weights[e], 0.02);
 }
 
@@ -250,8 +249,7 @@ TEST(Fit, DoesNotDependOnTheNumberOfThreads) {
     FitOptions options;
     options.iterations = 20;
     const MachineSamplerOptions sampler{.chains = 50, .sweeps = 2, .persistent = true, .seed = 1};
-    fit(machine, data, *block_gibbs_gradient(data, sampler), options,
-        [](std::uint64_t, double) { return false; });
+    fit(machine, data, *block_gibbs_gradient(data, sampler), options);
     return machine;
   };
   const BinaryMachine many = train();

@@ -1,16 +1,14 @@
-#include "app/herd_page.hpp"
-#include "app/settings_output.hpp"
+#include "drover/report/herd_page.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "drover/report/report.hpp"
+#include "drover/report/page_parts.hpp"
 
-namespace drover::app {
+namespace drover {
 
 namespace {
 
@@ -27,8 +25,8 @@ ordered_json figure_option(const char* y_label, bool log_y, bool legend) {
 }
 
 /// Bars over the numbers of ones that occur at all.
-ReportFigure count_figure(const HerdPage& page) {
-  const std::vector<double>&herded = page.summary.count_distribution, &data = page.data_count_distribution;
+ReportFigure count_figure(const HerdResult& result) {
+  const std::vector<double>&herded = result.count_distribution, &data = result.data_count_distribution;
   const auto occurs = [&](std::size_t k) { return herded[k] > 0 || (!data.empty() && data[k] > 0); };
   std::size_t first = 0, last = herded.size() - 1;
   while (first < last && !occurs(first)) ++first;
@@ -70,36 +68,28 @@ ReportFigure line_figure(std::string title, std::string caption, const char* y_l
 
 }  // namespace
 
-std::string herd_page(const HerdPage& page) {
-  const HerdSummary& summary = page.summary;
+std::string page_of(const HerdResult& result, const std::string& json) {
+  const Provenance& origin = result.provenance;
   ReportData report;
-  report.title = "Herding of " + std::filesystem::path(page.data).filename().string();
-  report.facts = {{"data", page.data},
-                  {"variables", std::to_string(page.variables)},
-                  {"features", std::to_string(page.features)},
-                  {"pseudo-samples", std::to_string(summary.samples)},
-                  {"search", page.search},
-                  {"largest moment error", fmt::format("{:.3g}", summary.moment_error_max)},
-                  {"weight norm", fmt::format("{:.4g}", summary.weight_norm)},
-                  {"seconds", fmt::format("{:.2f}", page.seconds)}};
-  if (page.rows > 0) report.facts.insert(report.facts.begin() + 1, {"rows", std::to_string(page.rows)});
-  const bool grows = !summary.growing.empty();
-  report.verdict = grows                   ? ReportData::Verdict::bad
-                   : page.warnings.empty() ? ReportData::Verdict::good
-                                           : ReportData::Verdict::caution;
-  report.verdict_text =
-      grows ? "The weights grow with every sample, so the pseudo-samples do not reach the moments."
-            : fmt::format(
-                  "The pseudo-samples have the moments that were asked for, up to {:.2g}; the weights "
-                  "stay bounded, so the error falls as 1/T. Only the moments are promised: P(k) is what "
-                  "they suggest.",
-                  summary.moment_error_max);
-  if (!page.classified.empty()) report.verdict_text += " Classification: " + page.classified + ".";
-  report.warnings = page.warnings;
+  report.title = "Herding of " + file_name(origin.input);
+  report.facts = {{"data", origin.input}};
+  if (result.rows > 0) report.facts.emplace_back("rows", std::to_string(result.rows));
+  if (result.dropped_rows > 0)
+    report.facts.emplace_back("rows left out (missing values)", std::to_string(result.dropped_rows));
+  report.facts.emplace_back("variables", std::to_string(result.variables()));
+  report.facts.emplace_back("features", std::to_string(result.features));
+  report.facts.emplace_back("pseudo-samples", std::to_string(result.samples));
+  report.facts.emplace_back("search", choice_name(result.search));
+  if (!origin.because.empty()) report.facts.emplace_back("chosen because", origin.because);
+  report.facts.emplace_back("largest moment error", fmt::format("{:.3g}", result.moment_error_max));
+  report.facts.emplace_back("weight norm", fmt::format("{:.4g}", result.weight_norm));
+  report.facts.emplace_back("seconds", fmt::format("{:.2f}", origin.seconds));
+  add_verdict(judge(result), report);
+  report.warnings = origin.warnings;
 
-  if (!summary.count_distribution.empty()) report.figures.push_back(count_figure(page));
+  if (!result.count_distribution.empty()) report.figures.push_back(count_figure(result));
   ordered_json norms = ordered_json::array(), errors = ordered_json::array(), guide = ordered_json::array();
-  for (const HerdSummary::Mark& mark : summary.marks) {
+  for (const HerdSummary::Mark& mark : result.marks) {
     norms.push_back({mark.samples, mark.weight_norm});
     if (mark.moment_error_max <= 0) continue;  // no place on a logarithmic axis
     errors.push_back({mark.samples, mark.moment_error_max});
@@ -112,14 +102,29 @@ std::string herd_page(const HerdPage& page) {
   report.figures.push_back(line_figure("Largest moment error", "Over all features. Herding promises |w| / T.",
                                        "error", true,
                                        {{"largest error", std::move(errors)}, {"1 / T", std::move(guide)}}));
+  if (const auto& found = result.classification)
+    report.tables.push_back(
+        {fmt::format("Classification: {} from the other columns", found->column),
+         fmt::format("Learnt from the pseudo-samples alone, tested on {} rows of data kept apart.",
+                     found->test_rows),
+         {"Way", "Error"},
+         {{"learnt from pseudo-samples", fmt::format("{:.4g}", found->error)},
+          {"always the most frequent class", fmt::format("{:.4g}", found->majority_error)}}});
+  if (!result.expectations.empty()) {
+    ReportTable asked{"Probabilities asked for", "", {"Query", "Pseudo-samples", "Data"}, {}};
+    for (const HerdExpectation& one : result.expectations)
+      asked.rows.push_back({one.query, fmt::format("{:.6g}", one.probability),
+                            std::isfinite(one.in_data) ? fmt::format("{:.6g}", one.in_data) : ""});
+    report.tables.push_back(std::move(asked));
+  }
   ReportTable table{"Moments with the largest errors", "", {"Feature", "Asked", "Reached", "Error"}, {}};
-  for (const HerdMoment& moment : page.worst)
+  for (const HerdMoment& moment : result.worst)
     table.rows.push_back({moment.feature, fmt::format("{:.6g}", moment.asked),
                           fmt::format("{:.6g}", moment.reached),
                           fmt::format("{:.2e}", moment.reached - moment.asked)});
   report.tables.push_back(std::move(table));
-  report.result_json = page.json;
+  report.result_json = json;
   return render_report(report);
 }
 
-}  // namespace drover::app
+}  // namespace drover

@@ -1,0 +1,75 @@
+#include "drover/report/learn_page.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include "drover/report/page_parts.hpp"
+
+namespace drover {
+
+namespace {
+
+constexpr std::size_t most_shown = 64;
+
+/// Rows side by side as one picture, eight to a line; empty when rows are no images.
+ReportImage picture(const std::string& title, const BitBatch& rows, std::size_t variables,
+                    std::optional<std::uint32_t> asked_width) {
+  ReportImage image;
+  const auto root = static_cast<std::size_t>(std::lround(std::sqrt(static_cast<double>(variables))));
+  const std::size_t width = asked_width ? *asked_width : root * root == variables ? root : 0;
+  if (width < 2 || variables % width != 0 || rows.rows == 0) return image;
+  const std::size_t height = variables / width, across = 8, count = std::min(rows.rows, most_shown);
+  const std::size_t down = (count + across - 1) / across;
+  image.title = title;
+  image.width = across * (width + 1) - 1;
+  image.height = down * (height + 1) - 1;
+  image.values.assign(image.width * image.height, std::numeric_limits<double>::quiet_NaN());
+  for (std::size_t s = 0; s < count; ++s)
+    for (std::size_t v = 0; v < variables; ++v)
+      image.values[(s / across * (height + 1) + v / width) * image.width + s % across * (width + 1) +
+                   v % width] = rows.get(s, v);
+  return image;
+}
+
+}  // namespace
+
+std::string page_of(const LearnResult& result, const std::string& json,
+                    std::optional<std::uint32_t> image_width) {
+  const Provenance& origin = result.provenance;
+  const BinaryMachine& machine = result.machine;
+  ReportData page;
+  page.title = fmt::format("{} learnt from {}", choice_name(machine.kind), file_name(origin.input));
+  page.facts = {{"data", origin.input},
+                {"rows", result.held_out_rows == 0
+                             ? std::to_string(result.rows)
+                             : fmt::format("{}, and {} held out", result.rows, result.held_out_rows)},
+                {"kind", std::string(choice_name(machine.kind))},
+                {"visible, hidden", fmt::format("{}, {}", machine.visible, machine.hidden)},
+                {"weights", std::to_string(machine.edges())},
+                {"method", origin.method}};
+  if (!origin.because.empty()) page.facts.emplace_back("chosen because", origin.because);
+  page.facts.emplace_back("iterations", fmt::format("{} ({})", result.fit.iterations, result.fit.ended));
+  page.facts.emplace_back("seed", std::to_string(origin.seed));
+  page.facts.emplace_back("seconds", fmt::format("{:.2f}", origin.seconds));
+  add_verdict(judge(result), page);
+  page.warnings = origin.warnings;
+  page.traces.push_back({result.objective, result.fit.iteration, {result.fit.objective}, {}});
+  if (!result.fit.log_mmd.empty())
+    page.traces.push_back(
+        {"log MMD^2 of samples against held-out rows", result.fit.check_iteration, {result.fit.log_mmd}, {}});
+  const std::size_t n = machine.visible;
+  std::vector<std::uint32_t> rows(n == 0 ? 0 : result.shown_rows.size() / n);
+  std::iota(rows.begin(), rows.end(), 0U);
+  for (ReportImage& image : std::vector<ReportImage>{
+           picture("Samples of the model", result.samples, n, image_width),
+           picture("Rows of the data", bit_batch(result.shown_rows, n, rows), n, image_width)})
+    if (image.width > 0) page.images.push_back(std::move(image));
+  page.result_json = json;
+  return render_report(page);
+}
+
+}  // namespace drover

@@ -1,0 +1,296 @@
+#include "drover/task/learn.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "drover/core/error.hpp"
+#include "drover/diagnose/mmd.hpp"
+#include "drover/io/machine_file.hpp"
+#include "drover/numeric/hold_out.hpp"
+
+namespace drover {
+
+namespace {
+
+constexpr double most_edges = 2e8;
+constexpr std::uint32_t default_hidden = 8;
+constexpr std::size_t shown_samples = 64;
+constexpr std::size_t most_compared = 1000;
+constexpr std::uint32_t compare_sweeps = 100;
+/// The share of a time limit that learning itself takes; the rest is for samples of what was learnt.
+constexpr double learning_share = 0.9;
+
+BinaryMachine make_machine(const LearnOptions& options, std::size_t variables) {
+  if (options.kind == MachineKind::ising && options.hidden)
+    throw OptionError("hidden", std::to_string(*options.hidden),
+                      "nothing: an ising model has no hidden variables");
+  const auto visible = static_cast<std::uint32_t>(variables);
+  const std::uint32_t hidden =
+      options.kind == MachineKind::ising ? 0 : options.hidden.value_or(default_hidden);
+  const double units = static_cast<double>(visible) + hidden;
+  const double edges =
+      options.kind == MachineKind::rbm ? static_cast<double>(visible) * hidden : units * (units - 1) / 2;
+  if (edges > most_edges)
+    throw Error(ErrorKind::misfit,
+                fmt::format("{:.0f} units have {:.3g} weights, more than {:.0g}; use fewer columns or fewer "
+                            "hidden units",
+                            units, edges, most_edges));
+  return options.kind == MachineKind::rbm ? restricted_machine(visible, hidden)
+                                          : complete_machine(options.kind, visible, hidden);
+}
+
+void check_rows(const DataTable& table) {
+  if (table.rows == 0) throw Error(ErrorKind::bad_data, table.source + ": expected at least one row");
+  for (std::size_t v = 0; v < table.variables(); ++v)
+    if (table.cardinalities[v] > 2)
+      throw Error(
+          ErrorKind::bad_data,
+          fmt::format("{}: column {} has {} states; learning is for binary variables (choose binarise, "
+                      "or other columns)",
+                      table.source, table.names[v], table.cardinalities[v]));
+}
+
+TrainOptions train_options(const LearnOptions& options, TrainMethod method, std::size_t rows) {
+  TrainOptions result;
+  result.method = method;
+  result.weight_deviation = options.weight_sd;
+  result.fit.iterations = options.iterations.value_or(1000);
+  // The whole data cost an enumeration no more than a part of them.
+  const auto all = static_cast<std::uint32_t>(rows);
+  result.fit.batch = method == TrainMethod::exact ? all : std::min(all, options.batch.value_or(100));
+  result.fit.seed = options.seed;
+  result.fit.update.rule = options.rule;
+  const double usual_rate =
+      options.rule == StepRule::adam ? (method == TrainMethod::exact ? 0.02 : 0.001) : 0.01;
+  result.fit.update.rate = options.rate.value_or(usual_rate);
+  result.fit.update.decay = options.decay;
+  result.fit.update.l1 = options.l1;
+  result.fit.update.l2 = options.l2;
+  result.fit.check_every =
+      options.check_every.value_or(std::max<std::uint64_t>(1, result.fit.iterations / 20));
+  result.fit.patience = options.patience.value_or(0);
+  result.sampler.chains = options.chains.value_or(100);
+  result.sampler.sweeps = options.sweeps.value_or(1);
+  // Independent samples are what pmp is for; the persistent form is asked for by the correlation of its
+  // noise.
+  result.sampler.persistent = method == TrainMethod::pmp ? options.correlation > 0 : !options.reset;
+  result.sampler.correlation = options.correlation;
+  if (options.damping) result.sampler.damping = *options.damping;
+  result.sampler.seed = options.seed;
+  return result;
+}
+
+/// As they ran; options that the method does not read are left out.
+Details resolved_options(const LearnOptions& options, const TrainOptions& train,
+                         const BinaryMachine& machine) {
+  LearnOptions copy = options;
+  const TrainMethod method = train.method;
+  const bool steps = method != TrainMethod::pseudo_likelihood;
+  const bool samples = steps && method != TrainMethod::exact;
+  copy.method = method;
+  if (machine.hidden > 0) copy.hidden = machine.hidden;
+  copy.iterations = train.fit.iterations;
+  if (steps) {
+    copy.batch = train.fit.batch;
+    copy.rate = train.fit.update.rate;
+  }
+  if (samples) {
+    copy.chains = train.sampler.chains;
+    copy.sweeps = train.sampler.sweeps;
+    if (method == TrainMethod::pmp) copy.damping = train.sampler.damping;
+  }
+  if (steps && options.held_out > 0) copy.check_every = train.fit.check_every;
+  OptionList list;
+  describe(list, copy);
+  if (!steps)
+    for (const char* name : {"batch", "rule", "rate", "decay", "weight-sd"}) list.remove(name);
+  if (!samples)
+    for (const char* name : {"chains", "sweeps", "reset"}) list.remove(name);
+  if (method != TrainMethod::pmp)
+    for (const char* name : {"correlation", "damping"}) list.remove(name);
+  return option_values(list);
+}
+
+/// log squared MMD of two disjoint parts of the rows, as it would be for `compared` rows on either side: its
+/// bias falls with the number of rows.
+double log_mmd_of_parts(std::span<const Value> rows, std::size_t variables, std::size_t compared) {
+  const std::size_t half = std::min(compared, rows.size() / variables / 2);
+  if (half < 2) return not_known;
+  const std::vector<std::uint32_t> binary(variables, 2);
+  const double mmd = squared_mmd(pack_samples(rows.first(half * variables), binary),
+                                 pack_samples(rows.subspan(half * variables, half * variables), binary));
+  return mmd > 0 ? std::log(mmd * static_cast<double>(half) / static_cast<double>(compared)) : not_known;
+}
+
+void compare_with_data(std::span<const Value> reference, std::size_t variables, const LearnOptions& options,
+                       LearnResult& result) {
+  // The same number of samples as rows to compare with: MMD depends on it. Rows may come in some order, so
+  // they are drawn.
+  const std::size_t all = reference.size() / variables, compared = std::min(most_compared, all);
+  const HoldOut drawn = hold_out(all, std::min(all, 2 * compared), options.seed);
+  const std::vector<Value> rows = all > compared ? rows_of(reference, variables, drawn.apart)
+                                                 : std::vector<Value>(reference.begin(), reference.end());
+  const auto count = static_cast<std::uint32_t>(std::max(compared, shown_samples));
+  result.samples = sample_machine(result.machine, result.method, count, compare_sweeps, options.seed);
+  result.log_mmd = log_mmd_of(result.machine, result.samples, std::span(rows).first(compared * variables));
+  result.log_mmd_of_data = log_mmd_of_parts(rows, variables, compared);
+}
+
+void learn_rows(const DataTable& table, const LearnOptions& options, const RunControl& control,
+                LearnResult& result) {
+  const double start = control.seconds();
+  check_rows(table);
+  result.machine = make_machine(options, table.variables());
+  result.names = table.names;
+  result.dropped_rows = table.dropped;
+  const TrainChoice choice = choose_train_method(result.machine, options.method);
+  result.method = choice.method;
+  const auto apart = static_cast<std::size_t>(options.held_out * static_cast<double>(table.rows));
+  if (options.patience && apart == 0)
+    throw OptionError("patience", std::to_string(*options.patience),
+                      "rows to compare with as well: a share held-out");
+  const HoldOut parts = hold_out(table.rows, apart, options.seed);
+  const std::vector<Value> training = rows_of(table.values, table.variables(), parts.kept);
+  const std::vector<Value> held_out = rows_of(table.values, table.variables(), parts.apart);
+  result.rows = parts.kept.size();
+  result.held_out_rows = parts.apart.size();
+  result.shown_rows.assign(
+      training.begin(), training.begin() + static_cast<std::ptrdiff_t>(std::min(shown_samples, result.rows) *
+                                                                       table.variables()));
+
+  const TrainOptions train_with = train_options(options, choice.method, result.rows);
+  Provenance& provenance = result.provenance;
+  provenance.question = "learn";
+  provenance.input = options.input.empty() ? table.source : options.input;
+  provenance.method = choice_name(choice.method);
+  provenance.because = choice.because;
+  provenance.seed = options.seed;
+  provenance.options = resolved_options(options, train_with, result.machine);
+  std::optional<double> seconds;
+  if (control.has_time_limit()) seconds = learning_share * control.seconds_left();
+  const RunControl part(control, seconds);
+  TrainResult trained = train(result.machine, {training, table.variables()}, train_with, part, held_out);
+  result.fit = std::move(trained.summary);
+  result.objective = std::move(trained.objective);
+
+  std::vector<std::string>& warnings = provenance.warnings;
+  if (result.fit.diverged)
+    warnings.push_back(result.fit.ended);
+  else if (control.stop_requested())
+    warnings.emplace_back("interrupted: this is the model so far");
+  else if (result.fit.stopped)
+    warnings.push_back(fmt::format("the time limit came after {} of {} steps: this is the model so far",
+                                   result.fit.iterations, train_with.fit.iterations));
+  if (!result.fit.diverged && !control.should_stop())
+    compare_with_data(held_out.empty() ? training : held_out, table.variables(), options, result);
+  provenance.seconds = control.seconds() - start;
+}
+
+}  // namespace
+
+void describe(OptionList& list, LearnOptions& options) {
+  list.add_choice("method", "NAME", "where the statistics of the model come from", options.method);
+  list.explain("method",
+               "where the statistics of the model come from: exact (all states, at most 20 variables), "
+               "pseudo-likelihood (ising), gibbs, gwg, block-gibbs (rbm), pmp; auto takes exact up to 12 "
+               "variables, then block-gibbs for rbm, pseudo-likelihood for ising, gibbs for boltzmann");
+  list.add("seed", "N", "seed of all randomness; same seed, same result", options.seed, {0, 1e15});
+  list.add("hidden", "N", "rbm, boltzmann: hidden units", options.hidden, {1, 4e9}, "8");
+  list.add("iterations", "N", "steps of learning", options.iterations, {1, 1e15}, "1000");
+  list.add("batch", "N", "rows of data per step", options.batch, {1, 1e9}, "100; exact takes all");
+  list.add_choice("rule", "NAME", "how parameters follow the gradient: adam, momentum or sgd", options.rule);
+  list.add("rate", "X", "step size", options.rate, {1e-12, 1e3},
+           "0.001 for adam, 0.02 for adam with exact, 0.01 for momentum and sgd");
+  list.add("decay", "X", "the rate of step t is divided by 1 + X t", options.decay, {0, 1e3});
+  list.add("l1", "X", "weight of the absolute values of the weights", options.l1, {0, 1e6});
+  list.add("l2", "X", "half the weight of the squares of the weights", options.l2, {0, 1e6});
+  list.add("weight-sd", "X", "standard deviation of the first weights", options.weight_sd, {0, 1e3});
+  list.add("chains", "N", "chains that sample the model", options.chains, {1, 1 << 20}, "100");
+  list.add("sweeps", "N", "sweeps of each chain per step; pmp: iterations of max-product", options.sweeps,
+           {1, 1e6}, "1");
+  list.add("reset", "chains start afresh at every step instead of going on (block-gibbs: from the data)",
+           options.reset);
+  list.add("correlation", "X",
+           "pmp: of the noise of one step with the next, whose messages then go on; 0: independent samples",
+           options.correlation, {0, 1});
+  list.add("damping", "X", "pmp: share of the old message that is kept", options.damping, {0, 0.999}, "0.5");
+  list.add("held-out", "X", "share of the rows kept aside for checks", options.held_out, {0, 0.9});
+  list.add("check-every", "N", "steps between comparisons of samples with held-out rows", options.check_every,
+           {1, 1e15}, "a twentieth of all steps");
+  list.add("patience", "N", "stop after so many checks without a better one, and keep the best",
+           options.patience, {1, 1e6}, "never");
+}
+
+LearnResult learn(const DataTable& rows, const LearnOptions& options, const RunControl& control) {
+  LearnResult result;
+  with_threads(control, [&] { learn_rows(rows, options, control, result); });
+  return result;
+}
+
+MachineFile machine_file(const LearnResult& result) {
+  MachineFile file;
+  file.machine = result.machine;
+  file.visible_names = result.names;
+  const Provenance& origin = result.provenance;
+  JsonObject trained;
+  trained.add("method", origin.method);
+  trained.add("data", origin.input);
+  trained.add("seed", origin.seed);
+  trained.add("rows", result.rows);
+  trained.add("iterations", result.fit.iterations);
+  trained.add("ended", result.fit.ended);
+  trained.add("options", origin.options);
+  file.trained = trained.line();
+  return file;
+}
+
+Judgement judge(const LearnResult& result) {
+  if (result.fit.diverged) return {Verdict::bad, "Learning went astray: " + result.fit.ended + "."};
+  if (!std::isfinite(result.log_mmd))
+    return {Verdict::caution,
+            fmt::format("Ended: {}. Samples were not compared with the data.", result.fit.ended)};
+  const std::string figures =
+      fmt::format("Samples against {}: log MMD^2 {:.2f}",
+                  result.held_out_rows > 0 ? "held-out rows" : "the data", result.log_mmd);
+  if (!std::isfinite(result.log_mmd_of_data))
+    return {Verdict::caution, fmt::format("Ended: {}. {}.", result.fit.ended, figures)};
+  // MMD^2 of a perfect machine is that of two parts of the data, give or take its chance, which for the
+  // hundreds of rows compared is small beside a factor of 2.
+  const bool close = result.log_mmd < result.log_mmd_of_data + std::log(2.0);
+  const std::string compared =
+      fmt::format("{}, two parts of the data: {:.2f}", figures, result.log_mmd_of_data);
+  if (close)
+    return with_warnings(
+        {Verdict::good, fmt::format("{}. The model's samples are about as close to the data as "
+                                    "the data are to themselves.",
+                                    compared)},
+        result.provenance.warnings);
+  return {Verdict::caution,
+          fmt::format("{}. The model's samples can still be told from the data.", compared)};
+}
+
+JsonObject to_json(const LearnResult& result) {
+  JsonObject object = json_of(result.provenance);
+  object.add("kind", choice_name(result.machine.kind));
+  object.add("visible", result.machine.visible);
+  object.add("hidden", result.machine.hidden);
+  object.add("weights", result.machine.edges());
+  object.add("rows", result.rows);
+  object.add("held_out_rows", result.held_out_rows);
+  if (result.dropped_rows > 0) object.add("dropped_rows", result.dropped_rows);
+  object.add("iterations", result.fit.iterations);
+  object.add("ended", result.fit.ended);
+  add_judgement(judge(result), object);
+  object.add("objective", result.objective);
+  object.add("objective_trace", result.fit.objective);
+  object.add("objective_iterations", result.fit.iteration);
+  object.add("held_out_log_mmd_trace", result.fit.log_mmd);
+  object.add("log_mmd_squared", result.log_mmd);
+  object.add("log_mmd_squared_of_data", result.log_mmd_of_data);
+  object.add("seconds", result.provenance.seconds);
+  return object;
+}
+
+}  // namespace drover

@@ -1,0 +1,86 @@
+// A machine of binary variables (drover/model/binary_machine.hpp) that is learnt from rows of zeros and ones:
+//
+//   DataTable rows = read_data_table("votes.csv");
+//   LearnResult result = learn(rows, {.kind = MachineKind::rbm, .hidden = 50, .held_out = 0.1});
+//   write_machine("votes.drv", machine_file(result));
+//
+// A run that the control ends early gives the machine so far; Error (stopped, interrupted) is raised when not
+// a single step was made.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "drover/core/option_list.hpp"
+#include "drover/core/run_control.hpp"
+#include "drover/io/data_table.hpp"
+#include "drover/machine/train.hpp"
+#include "drover/model/binary_machine.hpp"
+#include "drover/run/result.hpp"
+#include "drover/task/provenance.hpp"
+
+namespace drover {
+
+struct MachineFile;
+
+struct LearnOptions {
+  MachineKind kind = MachineKind::ising;
+  std::optional<std::uint32_t> hidden{};
+  TrainMethod method = TrainMethod::automatic;
+  std::uint64_t seed = 1;
+  // Steps
+  std::optional<std::uint64_t> iterations{};
+  std::optional<std::uint32_t> batch{};  ///< rows of data per step
+  StepRule rule = StepRule::adam;
+  std::optional<double> rate{};
+  double decay = 0;
+  double l1 = 0;
+  double l2 = 0;
+  double weight_sd = 0.01;  ///< of the first weights
+  // Samples of the model
+  std::optional<std::uint32_t> chains{};
+  std::optional<std::uint32_t> sweeps{};  ///< per step
+  bool reset = false;                     ///< chains start afresh at every step
+  double correlation = 0;                 ///< pmp: of the noise of one step with the next
+  std::optional<double> damping{};        ///< pmp
+  // Checks
+  double held_out = 0;  ///< share of the rows
+  std::optional<std::uint64_t> check_every{};
+  std::optional<std::uint32_t> patience{};  ///< checks without a better one that end the run
+  std::string input{};                      ///< what the data are called; empty: the file's name
+};
+
+/// All but the kind, which commands take as an argument.
+void describe(OptionList& list, LearnOptions& options);
+
+struct LearnResult {
+  Provenance provenance;  ///< its method is a TrainMethod
+  BinaryMachine machine;
+  std::vector<std::string> names;  ///< of the visible variables
+  TrainMethod method = TrainMethod::automatic;
+  std::size_t rows = 0;  ///< learnt from
+  std::size_t held_out_rows = 0;
+  std::size_t dropped_rows = 0;
+  FitSummary fit;
+  std::string objective;  ///< what fit.objective is, in words
+  /// Samples of the machine against rows it did not see, or of the data when none were held out: log squared
+  /// MMD (diagnose/mmd.hpp). NaN when the run was interrupted.
+  double log_mmd = not_known;
+  /// The same of two parts of the data, for the number of rows compared: what a perfect machine would score.
+  double log_mmd_of_data = not_known;
+  BitBatch samples;               ///< of the machine
+  std::vector<Value> shown_rows;  ///< the first of the data, (row, variable), as many as pictures show
+};
+
+LearnResult learn(const DataTable& rows, const LearnOptions& options = {},
+                  const RunControl& control = no_control());
+
+/// What a file of the machine says (drover/io/machine_file.hpp).
+MachineFile machine_file(const LearnResult& result);
+
+Judgement judge(const LearnResult& result);
+JsonObject to_json(const LearnResult& result);
+
+}  // namespace drover

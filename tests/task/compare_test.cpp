@@ -1,0 +1,119 @@
+// Two sets of rows, and draws, by one call each.
+#include "drover/task/compare.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "drover/core/error.hpp"
+#include "drover/core/random.hpp"
+#include "drover/io/text_source.hpp"
+#include "drover/report/diagnose_page.hpp"
+#include "drover/task/diagnose.hpp"
+
+namespace drover {
+namespace {
+
+DataTable table_of(const std::string& text) {
+  TextSource source(text, "t.csv");
+  return parse_text_table(source, {.constant_columns = true});
+}
+
+/// Independent pairs of bits that agree with this probability, each fair.
+DataTable pairs(std::size_t rows, double agree, std::uint32_t stream) {
+  DataTable table;
+  table.names = {"a", "b"};
+  table.cardinalities = {2, 2};
+  table.rows = rows;
+  RandomSequence random(7, Stream::start, stream);
+  for (std::size_t r = 0; r < rows; ++r) {
+    const auto first = static_cast<Value>(random.uniform() < 0.5);
+    table.values.push_back(first);
+    table.values.push_back(random.uniform() < agree ? first : 1 - first);
+  }
+  return table;
+}
+
+TEST(CompareTask, StatesAreMatchedByName) {
+  const CompareResult result =
+      compare(table_of("sky,rain\nblue,0\ngrey,1\n"), table_of("sky,rain\ngrey,1\ngrey,1\n"));
+  EXPECT_DOUBLE_EQ(result.mean_difference_max, 0.5);
+  // k = 1 for equal rows, exp(-1) for rows that differ in both: (1 + e^-1)/2 + 1 - (1 + e^-1).
+  EXPECT_NEAR(result.squared_mmd, 0.5 - std::exp(-1.0) / 2, 1e-12);
+}
+
+TEST(CompareTask, TheVerdictTellsSourcesApart) {
+  const CompareResult same = compare(pairs(400, 0.8, 0), pairs(400, 0.8, 1));
+  // Fixed seeds; a p-value is at most 0.05 once in twenty.
+  EXPECT_GT(same.p_value_mmd, 0.05);
+  EXPECT_GT(same.p_value_pairs, 0.05);
+  EXPECT_EQ(judge(same).verdict, Verdict::good) << judge(same).text;
+  // Means agree, pairs do not: P(both 1) is 0.4 and 0.25, 0.025 the standard deviation of 400 rows.
+  const CompareResult other = compare(pairs(400, 0.8, 0), pairs(400, 0.5, 1));
+  EXPECT_DOUBLE_EQ(other.p_value_pairs, 1.0 / 200);
+  EXPECT_EQ(judge(other).verdict, Verdict::bad);
+  const DataTable one = pairs(100, 0.8, 0);
+  EXPECT_EQ(compare(one, one).p_value_mmd, 1);
+  // Sizes that differ are warned of, and warnings take the good word back.
+  EXPECT_EQ(judge(compare(pairs(400, 0.8, 0), pairs(300, 0.8, 1))).verdict, Verdict::caution);
+}
+
+TEST(CompareTask, ColumnsInAnotherOrder) {
+  const CompareResult result = compare(table_of("a,b\n0,1\n1,1\n"), table_of("b,a\n0,1\n1,1\n"));
+  ASSERT_EQ(result.provenance.warnings.size(), 1U);
+  EXPECT_NE(result.provenance.warnings[0].find("another order"), std::string::npos);
+  EXPECT_THROW(compare(table_of("a\n0\n1\n"), table_of("a,b\n0,1\n1,1\n")), Error);
+}
+
+DrawFile draws_of(std::size_t draws, const std::function<Value(std::size_t draw, std::size_t chain)>& value) {
+  DrawFile file;
+  file.draws = draws;
+  file.chains = 4;
+  file.variable_names = {"x", "y"};
+  std::vector<std::uint8_t> values;
+  for (std::size_t t = 0; t < draws; ++t)
+    for (std::size_t c = 0; c < 4; ++c) {
+      values.push_back(static_cast<std::uint8_t>(value(t, c)));
+      values.push_back(static_cast<std::uint8_t>(value(draws + t, c)));
+    }
+  file.values = values;
+  return file;
+}
+
+TEST(DiagnoseTask, OneVerdictForAll) {
+  RandomSequence random(3, Stream::start);
+  const DiagnoseResult good =
+      diagnose(draws_of(500, [&](auto, auto) { return random.uniform() < 0.5; }), "d");
+  EXPECT_TRUE(good.converged);
+  EXPECT_EQ(judge(good).verdict, Verdict::good) << judge(good).text;
+  // Every chain is stuck in a place of its own.
+  const DiagnoseResult stuck =
+      diagnose(draws_of(500, [](auto t, std::size_t c) { return (c + (t == 3)) % 2; }));
+  EXPECT_EQ(judge(stuck).verdict, Verdict::bad);
+  const auto json = nlohmann::json::parse(to_json(stuck).text());
+  EXPECT_EQ(json["verdict"], "bad");
+  EXPECT_EQ(json["converged"], false);
+  EXPECT_EQ(json["variables"].size(), 2U);
+  EXPECT_NE(page_of(stuck, "{}").find("not converged"), std::string::npos);
+  // Nothing changes: nothing to judge.
+  EXPECT_EQ(judge(diagnose(draws_of(500, [](auto, auto) { return 1; }))).verdict, Verdict::caution);
+}
+
+TEST(DiagnoseTask, PseudoSamplesAreNotJudgedAsChains) {
+  RandomSequence random(3, Stream::start);
+  DrawFile file = draws_of(500, [&](auto, auto) { return random.uniform() < 0.5; });
+  file.metadata = "{\"command\": \"herd\"}";
+  const DiagnoseResult result = diagnose(file);
+  EXPECT_FALSE(result.random);
+  EXPECT_EQ(judge(result).verdict, Verdict::caution);
+}
+
+TEST(DiagnoseTask, NumbersForPeople) {
+  EXPECT_EQ(rhat_text(1.00124), "1.0012");
+  EXPECT_EQ(rhat_text(7.6e16), "above 1000");
+  EXPECT_EQ(rhat_text(not_known), "-");
+}
+
+}  // namespace
+}  // namespace drover
