@@ -126,6 +126,10 @@ std::string json_text(const Details& details) {
   return object.line();
 }
 
+void JsonObject::add_raw(std::string_view key, std::string json) {
+  members_.emplace_back(std::string(key), std::move(json));
+}
+
 std::string JsonObject::joined(std::string_view begin, std::string_view between, std::string_view end) const {
   std::string text(begin);
   for (std::size_t m = 0; m < members_.size(); ++m) {

@@ -47,9 +47,7 @@ class JsonObject {
   void add(std::string_view key, const Details& details) { add_raw(key, json_text(details)); }
   void add(std::string_view key, const JsonObject& object) { add_raw(key, object.line()); }
   /// `json` is a JSON text.
-  void add_raw(std::string_view key, std::string json) {
-    members_.emplace_back(std::string(key), std::move(json));
-  }
+  void add_raw(std::string_view key, std::string json);
   bool empty() const { return members_.empty(); }
   /// A member a line, and a line end.
   std::string text() const;

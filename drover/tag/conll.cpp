@@ -1,3 +1,4 @@
+#include "drover/core/option_list.hpp"
 #include "drover/tag/conll.hpp"
 
 #include <fmt/format.h>
@@ -126,7 +127,7 @@ std::vector<std::pair<std::string, std::string>> parse_renaming(std::string_view
     const std::string_view one = text.substr(0, end);
     const std::size_t equals = one.find('=');
     if (equals == 0 || equals == std::string_view::npos || equals + 1 == one.size())
-      throw Error(ErrorKind::usage, fmt::format("--rename {}: expected OLD=NEW,...", printable(one)));
+      throw OptionError("rename", printable(one), "OLD=NEW,...");
     pairs.emplace_back(one.substr(0, equals), one.substr(equals + 1));
     text.remove_prefix(std::min(end + 1, text.size()));
   }
@@ -152,7 +153,7 @@ void match_labels(TaggedText& text, const std::vector<std::string>& labels, Labe
     const LabelId old = text.labels[t];
     if (number[old] == labels.size())
       fail_at({text.name, text.line[t]},
-              fmt::format("the label {} is not one of the model's (--rename can change or drop it)",
+              fmt::format("the label {} is not one of the model's (renaming can change or drop it)",
                           printable(text.label_names[old])));
     text.labels[t] = number[old];
   }

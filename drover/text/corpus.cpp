@@ -1,3 +1,4 @@
+#include "drover/core/option_list.hpp"
 #include "drover/text/corpus.hpp"
 
 #include <fmt/format.h>
@@ -62,7 +63,7 @@ void check_utf8(std::string_view text, const Place& place) {
   const std::size_t start = lines == 0 ? 0 : before.rfind('\n') + 1;
   const std::size_t first_column = lines == 0 && place.column > 0 ? place.column : 1;
   fail_at({place.file, std::max<std::size_t>(place.line, 1) + lines, first_column + bad - start},
-          fmt::format("expected UTF-8 text, found the byte {:#04x} (for Latin-1 files: --encoding latin-1)",
+          fmt::format("expected UTF-8 text, found the byte {:#04x} (for Latin-1 files, name that encoding)",
                       static_cast<unsigned char>(text[bad])));
 }
 
@@ -164,7 +165,7 @@ CorpusBuilder::CorpusBuilder(const CorpusOptions& options) : data_(std::make_uni
   Data& data = *data_;
   data.options = options;
   if (options.encoding != "utf-8" && options.encoding != "latin-1")
-    throw Error(ErrorKind::usage, fmt::format("--encoding {}: expected utf-8 or latin-1", options.encoding));
+    throw OptionError("encoding", options.encoding, "utf-8 or latin-1");
   for (std::string& word : read_stop_words(options.stop_words)) data.stop_words.insert(std::move(word));
   data.stop_words.insert(options.stop_word_list.begin(), options.stop_word_list.end());
   for (const std::string& word : options.vocabulary) data.word_id(word);
@@ -268,7 +269,7 @@ Corpus CorpusBuilder::finish() {
       throw Error(ErrorKind::bad_data,
                   found == 0
                       ? "the documents have no words"
-                      : fmt::format("no word occurs {} times or more (--min-count)", data.options.min_count));
+                      : fmt::format("no word occurs {} times or more", data.options.min_count));
   }
   std::vector<std::uint32_t> new_id(found, unknown_word);
   for (std::size_t w = 0; w < order.size(); ++w) new_id[order[w]] = static_cast<std::uint32_t>(w);

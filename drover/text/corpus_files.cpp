@@ -8,6 +8,7 @@
 #include <functional>
 #include <nlohmann/json.hpp>
 
+#include "drover/core/option_list.hpp"
 #include "drover/text/corpus.hpp"
 #include "drover/io/model_archive.hpp"
 #include "drover/io/text_source.hpp"
@@ -304,9 +305,7 @@ Corpus read_corpus(const std::vector<std::string>& paths, const CorpusOptions& o
   for (const char* known : {"auto", "tsv", "jsonl", "svmlight", "plain", ""}) {
     if (options.format == known) break;
     if (*known == '\0')
-      throw Error(
-          ErrorKind::usage,
-          fmt::format("--input-format {}: expected auto, tsv, jsonl, svmlight or plain", options.format));
+      throw OptionError("input-format", options.format, "auto, tsv, jsonl, svmlight or plain");
   }
   CorpusBuilder builder(options);
   for (const std::string& path : paths) {

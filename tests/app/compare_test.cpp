@@ -47,7 +47,7 @@ TEST(Compare, EndsInAVerdict) {
   EXPECT_EQ(json["verdict"], "bad");
   EXPECT_EQ(json["p_value_mmd"], 1.0 / 200);
   EXPECT_EQ(drover_command("compare " + a + " " + a + " --json").json()["verdict"], "good");
-  EXPECT_NE(drover_command("compare " + a + " " + b).output.find("more than chance"), std::string::npos);
+  EXPECT_NE(drover_command("compare " + a + " " + b).out.find("more than chance"), std::string::npos);
 }
 
 TEST(Compare, RefusesDifferentVariables) {
