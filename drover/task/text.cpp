@@ -198,11 +198,15 @@ void describe(OptionList& list, TextOptions& options) {
 }
 
 TextResult classify_text(const Corpus& corpus, const TextOptions& options, const RunControl& control) {
+  if (corpus.classes.size() < 2) {  // names for the others
+    Corpus named = corpus;
+    while (named.classes.size() < 2)
+      named.classes.push_back(fmt::format("class {}", named.classes.size() + 1));
+    return classify_text(named, options, control);
+  }
   const double start = control.seconds();
   TextResult result;
   result.classes = corpus.classes;
-  while (result.classes.size() < 2)
-    result.classes.push_back(fmt::format("class {}", result.classes.size() + 1));
   const auto classes = static_cast<std::uint32_t>(result.classes.size());
   const std::vector<std::uint32_t> shown =
       hide_labels(corpus.labels, classes, options.labelled_share, options.seed);

@@ -150,7 +150,8 @@ TEST_F(Tag, LabelsThatTheModelDoesNotKnowAreErrorsAndNoEnd) {
 // BIO.
 TEST_F(Tag, PlainTextForModelsOfColumnsAndStrayLabels) {
   std::string columns;
-  for (int k = 0; k < 40; ++k) columns += "Mary NNP I-PER\nsleeps VB O\n\nin IN O\nParis NNP I-LOC\n\n";
+  for (int k = 0; k < 40; ++k)
+    columns += "Mary NNP I-PER\nsleeps VB O\n\nin IN O\nParis NNP I-LOC\n. . O\n\n";
   columns += "Oslo NNP B-LOC\n";
   const CommandResult trained =
       drover_command("tag train " + write("iob1.conll", columns) + " --json --report " +
