@@ -75,5 +75,6 @@ PYBIND11_MODULE(_core, module) {
   bind_runs(module, model);
   bind_tasks(module);
   bind_dynamic(module);
+  bind_classify(module);
   module.attr("__version__") = drover::version();
 }

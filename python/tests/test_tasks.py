@@ -143,7 +143,7 @@ def test_a_held_run_gives_what_sample_gives():
     expected = model.sample(**options).values
     np.testing.assert_array_equal(model.start_sampling(**options).wait().values, expected)
     with pytest.raises(dv.MisfitError):
-        dv.Model([3, 3]).start_sampling(method="swendsen-wang", samples=10).wait()
+        dv.read(MODELS / "sprinkler.bif").start_sampling(method="swendsen-wang", samples=10).wait()
     run = model.start_sampling(method="gibbs")
     del run
 
@@ -164,11 +164,11 @@ def test_pickles(sprinkler):
         np.testing.assert_array_equal(again.marginals().values, model.marginals().values)
         np.testing.assert_array_equal(copy.deepcopy(model).marginals().values, model.marginals().values)
     for answer in (sprinkler.marginals({"lawn": "wet"}, pairs=True), sprinkler.marginals(method="gibbs", sweeps=50), sprinkler.map(),
-                   sprinkler.logz(method="ais", sweeps=200), sprinkler.sample(64, method="gibbs")):
+                   sprinkler.logz(method="bp"), sprinkler.sample(64, method="gibbs")):
         again = pickle.loads(pickle.dumps(answer))
         assert again.to_json() == answer.to_json() and repr(again) == repr(answer) and again.evidence == answer.evidence
         assert copy.deepcopy(answer).to_json() == answer.to_json()
         if hasattr(answer, "values"):
             np.testing.assert_array_equal(again.values, answer.values)
     with pytest.raises(dv.DataError):
-        dv.Model.__setstate__(dv.Model(1), b"nonsense")
+        dv.Model.__new__(dv.Model).__setstate__(b"nonsense")
