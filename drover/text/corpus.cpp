@@ -1,4 +1,5 @@
 #include "drover/text/corpus.hpp"
+#include "drover/core/option_list.hpp"
 
 #include <fmt/format.h>
 
