@@ -86,13 +86,13 @@ TEST(Entities, SchemesAreDetectedAndConverted) {
   EXPECT_EQ(detect_scheme(text_of("NN VB O")).scheme, LabelScheme::raw);
   EXPECT_EQ(detect_scheme(text_of("B-PER O I-LOC")).scheme, LabelScheme::bio);  // one careless I-
   // Most labels decide: strays of another scheme are counted and repaired.
-  TaggedText iob1 = text_of("I-PER O I-LOC I-LOC O B-ORG O I-PER B-PER");
-  EXPECT_EQ(detect_scheme(iob1).scheme, LabelScheme::iob1);
-  EXPECT_EQ(detect_scheme(iob1).strays, 1U);
-  settle_scheme(iob1);
-  EXPECT_EQ(detect_scheme(iob1).strays, 0U);
-  EXPECT_EQ(iob1.label_names[iob1.labels[5]], "I-ORG");
-  EXPECT_EQ(iob1.label_names[iob1.labels[8]], "B-PER");
+  TaggedText strayed = text_of("I-PER O I-LOC I-LOC O B-ORG O I-PER B-PER");
+  EXPECT_EQ(detect_scheme(strayed).scheme, LabelScheme::iob1);
+  EXPECT_EQ(detect_scheme(strayed).strays, 1U);
+  settle_scheme(strayed);
+  EXPECT_EQ(detect_scheme(strayed).strays, 0U);
+  EXPECT_EQ(strayed.label_names[strayed.labels[5]], "I-ORG");
+  EXPECT_EQ(strayed.label_names[strayed.labels[8]], "B-PER");
   try {
     detect_scheme(text_of("O B-PER PER"));
     FAIL();
