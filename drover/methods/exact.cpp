@@ -15,8 +15,17 @@ namespace {
 // `auto` takes exact inference up to this many table entries, a few minutes of work (bench/results/exact.txt:
 // some 2 10^8 entries per second and core); a user who names the method is not held to it.
 constexpr double most_operations = 5e10;
+// Best states have the portfolio, which often proves in no time what a tree would work on for minutes.
+constexpr double most_operations_of_map = 1e9;
+constexpr double operations_per_second = 1e8;
 
-std::string why_not(const Problem& problem, Task) {
+double most_allowed(const Problem& problem, Task task) {
+  if (task != Task::map) return most_operations;
+  const double allowed = operations_per_second / 4 * problem.control().seconds_left();
+  return std::min(most_operations_of_map, allowed);
+}
+
+std::string why_not(const Problem& problem, Task task) {
   const ExactPlan& plan = problem.exact_plan();
   if (!plan.order.exact)
     return fmt::format("the treewidth is too large (the search gave up at {})", plan.order.width);
@@ -24,7 +33,7 @@ std::string why_not(const Problem& problem, Task) {
     return fmt::format(
         "the treewidth is too large: exact inference needs about {:.3g} GB, the limit is {:.3g} GB",
         plan.predicted_bytes / 1e9, static_cast<double>(problem.memory_limit_bytes()) / 1e9);
-  if (plan.predicted_operations > most_operations && problem.options().method != "exact")
+  if (plan.predicted_operations > most_allowed(problem, task) && problem.options().method != "exact")
     return fmt::format("exact inference would take about {:.2g} table operations", plan.predicted_operations);
   return "";
 }

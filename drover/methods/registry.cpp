@@ -30,6 +30,7 @@ std::span<const Method> all_methods() {
   // clang-format off
   static const std::vector<Method> methods = {
       exact_method(),
+      portfolio_method(),
       gibbs_method(),
       blocked_gibbs_method(),
       tempering_method(),
@@ -67,6 +68,18 @@ Problem::Problem(Graph graph, InferenceOptions options, const RunControl& contro
   for (VariableId v : graph_.model_variable) start_.push_back(options_.start[v]);
 }
 
+Problem::Problem(const Model& model, const Evidence& evidence, InferenceOptions options,
+                 const RunControl& control)
+    : Problem(compile(model, evidence), std::move(options), control) {
+  model_ = &model;
+  evidence_ = evidence;
+}
+
+Graph Problem::table_graph() const {
+  Graph tables = model_ == nullptr ? graph() : compile(*model_, evidence_, PairTables::kept);
+  return tables.gates.size() > 0 && can_expand_gates(tables) ? expand_gates(tables) : tables;
+}
+
 std::size_t Problem::memory_limit_bytes() const {
   if (options_.memory_limit) return static_cast<std::size_t>(*options_.memory_limit * 1e9);
   return static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES)) *
@@ -76,8 +89,11 @@ std::size_t Problem::memory_limit_bytes() const {
 const ExactPlan& Problem::exact_plan() const {
   const std::lock_guard lock(working_out_);
   if (!exact_plan_) {
+    // With a deadline, looking for an order may take a twentieth of the time that is left.
+    const RunControl planning(
+        control_, control_.has_time_limit() ? std::optional(control_.seconds_left() / 20) : std::nullopt);
     ExactOptions options;
-    options.control = &control_;
+    options.control = &planning;
     exact_plan_ = plan_exact(graph(), options);
   }
   return *exact_plan_;
@@ -173,7 +189,7 @@ std::vector<std::string_view> preference(const Problem& problem, Task task) {
       return positive ? std::vector<std::string_view>{"exact", "gibbs"}
                       : std::vector<std::string_view>{"exact", "blocked-gibbs", "gibbs", "bp"};
     case Task::map:
-      return {"exact", "annealed-gibbs", "max-product"};
+      return {"exact", "portfolio", "annealed-gibbs", "max-product"};
     case Task::logz:
       return {"exact", "ais", "bp"};
   }

@@ -68,7 +68,7 @@ Answer answer_question(const Model& model, const InferenceOptions& options, Task
   const double start = control.seconds();
   with_threads(control, [&] {
     const Evidence evidence = all_evidence(model, options);
-    const Problem problem(compile(model, evidence), options, control);
+    const Problem problem(model, evidence, options, control);
     const Graph& graph = problem.compact_graph();
     const Choice choice = choose_method(problem, task);
     Provenance& provenance = answer.provenance;
