@@ -17,12 +17,11 @@ namespace {
 constexpr double most_operations = 5e10;
 // Best states have the portfolio, which often proves in no time what a tree would work on for minutes.
 constexpr double most_operations_of_map = 1e9;
-constexpr double operations_per_second = 1e8;
+constexpr double operations_per_second = 2e8;
 
-double most_allowed(const Problem& problem, Task task) {
-  if (task != Task::map) return most_operations;
-  const double allowed = operations_per_second / 4 * problem.control().seconds_left();
-  return std::min(most_operations_of_map, allowed);
+double predicted_seconds(const Problem& problem, Task task) {
+  const double passes = task == Task::marginals ? 3 : 1;
+  return passes * problem.exact_plan().predicted_operations / operations_per_second;
 }
 
 std::string why_not(const Problem& problem, Task task) {
@@ -33,8 +32,14 @@ std::string why_not(const Problem& problem, Task task) {
     return fmt::format(
         "the treewidth is too large: exact inference needs about {:.3g} GB, the limit is {:.3g} GB",
         plan.predicted_bytes / 1e9, static_cast<double>(problem.memory_limit_bytes()) / 1e9);
-  if (plan.predicted_operations > most_allowed(problem, task) && problem.options().method != "exact")
+  if (plan.predicted_operations > (task == Task::map ? most_operations_of_map : most_operations) &&
+      problem.options().method != "exact")
     return fmt::format("exact inference would take about {:.2g} table operations", plan.predicted_operations);
+  // Of the time that is left, some must remain for another method should this one take longer after all.
+  const double seconds = predicted_seconds(problem, task), left = problem.control().seconds_left();
+  if (problem.options().method != "exact" && seconds > 0.5 * left)
+    return fmt::format("exact inference would take about {:.2g} s of the {:.2g} s that are left", seconds,
+                       left);
   return "";
 }
 
@@ -103,6 +108,7 @@ SampleResult sample(const Problem& problem, const RunControl& control, DrawConsu
   JunctionTree tree(graph, problem.exact_plan(), options_of(problem, control));
   SampleResult result;
   note_plan(problem, result);
+  tree.log_z();  // where the work is: before there is anything to draw, another method may still take over
   consumer.begin(1);
   const std::size_t rows =
       std::clamp<std::size_t>((std::size_t{1} << 22) / std::max<std::size_t>(1, graph.size()), 1, 1024);

@@ -31,6 +31,8 @@ std::span<const Method> all_methods() {
   static const std::vector<Method> methods = {
       exact_method(),
       portfolio_method(),
+      race_method(),
+      bracket_method(),
       gibbs_method(),
       blocked_gibbs_method(),
       tempering_method(),
@@ -89,11 +91,11 @@ std::size_t Problem::memory_limit_bytes() const {
 const ExactPlan& Problem::exact_plan() const {
   const std::lock_guard lock(working_out_);
   if (!exact_plan_) {
-    // With a deadline, looking for an order may take a twentieth of the time that is left.
-    const RunControl planning(
-        control_, control_.has_time_limit() ? std::optional(control_.seconds_left() / 20) : std::nullopt);
+    // An order that is found too late is of no use.
+    const RunControl part(
+        control_, control_.has_time_limit() ? std::optional(0.1 * control_.seconds_left()) : std::nullopt);
     ExactOptions options;
-    options.control = &planning;
+    options.control = &part;
     exact_plan_ = plan_exact(graph(), options);
   }
   return *exact_plan_;
@@ -185,20 +187,22 @@ std::vector<std::string_view> preference(const Problem& problem, Task task) {
   const bool positive = problem.graph().is_strictly_positive();
   switch (task) {
     case Task::marginals:
+      return positive ? std::vector<std::string_view>{"exact", "race", "gibbs"}
+                      : std::vector<std::string_view>{"exact", "race", "blocked-gibbs", "gibbs", "bp"};
     case Task::sample:
       return positive ? std::vector<std::string_view>{"exact", "gibbs"}
                       : std::vector<std::string_view>{"exact", "blocked-gibbs", "gibbs", "bp"};
     case Task::map:
       return {"exact", "portfolio", "annealed-gibbs", "max-product"};
     case Task::logz:
-      return {"exact", "ais", "bp"};
+      return {"exact", "bracket", "ais", "bp"};
   }
   return {};
 }
 
 }  // namespace
 
-Choice choose_method(const Problem& problem, Task task) {
+Choice choose_method(const Problem& problem, Task task, bool tried_exact) {
   const std::string& wanted = problem.options().method;
   if (wanted != "auto") {
     const Method& method = method_named(wanted);
@@ -214,7 +218,9 @@ Choice choose_method(const Problem& problem, Task task) {
   std::string refused;
   for (std::string_view name : preference(problem, task)) {
     const Method& method = method_named(name);
-    const std::string reason = why_not(method, problem, task);
+    const std::string reason = tried_exact && name == "exact"
+                                   ? "exact inference took more than its share of the time"
+                                   : why_not(method, problem, task);
     if (!reason.empty()) {
       refused += fmt::format("{}{}: {}", refused.empty() ? "" : "; ", name, reason);
       continue;
