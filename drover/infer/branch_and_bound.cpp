@@ -96,7 +96,8 @@ BranchAndBound::Decision BranchAndBound::choose() {
   }
   const auto live = consistency_.live(best);
   Value value = consistency_.supported_value(best);
-  if (!found_.empty() && consistency_.is_live(best, found_.front().state[best])) {
+  // In a dive a state better than any known is looked for: the best one is no guide.
+  if (cap_ == infinite_cost && !found_.empty() && consistency_.is_live(best, found_.front().state[best])) {
     value = found_.front().state[best];
   } else if (!consistency_.is_live(best, value)) {
     value = live[0];

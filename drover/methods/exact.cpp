@@ -85,10 +85,17 @@ BestStateResult map(const Problem& problem, const RunControl& control) {
   JunctionTree tree(problem.graph(), problem.exact_plan(), options_of(problem, control));
   BestStateResult result;
   note_plan(problem, result);
+  result.optimal = true;
+  if (problem.options().best > 1) {
+    for (ScoredState& state : tree.best(problem.options().best))
+      result.states.push_back({std::move(state.assignment), state.log_score});
+    result.assignment = result.states.front().assignment;
+    result.log_score = result.states.front().log_score;
+    return result;
+  }
   auto best = tree.map();
   result.assignment = std::move(best.assignment);
   result.log_score = best.log_score;
-  result.optimal = true;
   return result;
 }
 
@@ -153,7 +160,7 @@ Method exact_method() {
           map,
           logz,
           sample,
-          "samples pairs",
+          "samples pairs best",
           1e300};
 }
 

@@ -6,9 +6,13 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <numeric>
+#include <optional>
 
 #include "drover/infer/best_state_search.hpp"
+#include "drover/infer/branch_and_bound.hpp"
 #include "drover/infer/maximum_reduction.hpp"
+#include "drover/infer/sequential_reweighting.hpp"
 #include "drover/infer/support.hpp"
 #include "drover/methods/all.hpp"
 #include "drover/methods/gibbs_kernel.hpp"
@@ -91,7 +95,7 @@ class PartSearch {
       run = annealed_gibbs(graph, GibbsTableLanes(graph, kernel), options);
     }
     annealing_work_ += sweep_cost_ * static_cast<double>(run.sweeps) / reads;
-    reads_done_ += run.read_scores.size();
+    reads_done_ += run.reads;
     const bool better = search_.offer(run.assignment);
     share_ = better ? std::min(2.0, 2 * share_) : std::max(0.25, share_ / 2);
   }
@@ -159,7 +163,56 @@ bool can_solve_exactly(const Problem& problem) {
   return plan.fits(problem.memory_limit_bytes()) && plan.predicted_operations <= 5e10;
 }
 
-BestStateResult map(const Problem& problem, const RunControl& control) {
+// Elimination keeps the best state only, so the others are searched for in the whole model, from the best on.
+void find_others(const Problem& problem, const RunControl& control, BestStateResult& result) {
+  const Graph tables = problem.table_graph();
+  const CostNetwork network = cost_network(tables);
+  std::vector<VariableId> order(tables.size());
+  std::iota(order.begin(), order.end(), 0);
+  SoftConsistency consistency(network, order);
+  consistency.propagate(infinite_cost);
+  ReweightingOptions bound;
+  bound.work = 60'000'000;
+  bound.target = network.cost(result.assignment);
+  reweight_sequentially(consistency, order, bound, control);
+  consistency.propagate(infinite_cost);
+  BranchAndBound search(consistency, problem.options().best);
+  search.offer(result.assignment);
+  const auto offer_changes = [&] {
+    for (std::size_t k = 0; k < search.found().size() && !control.should_stop(); ++k) {
+      std::vector<Value> x = search.found()[k].state;
+      for (VariableId v = 0; v < x.size(); ++v) {
+        const Value kept = x[v];
+        for (x[v] = 0; x[v] < tables.cardinalities[v]; ++x[v])
+          if (x[v] != kept) search.offer(x);
+        x[v] = kept;
+      }
+      if (k >= 3) break;
+    }
+  };
+  offer_changes();
+  double work = 0;
+  while (!search.proven() && !control.should_stop() && (control.has_time_limit() || work < all_work)) {
+    search.run(50'000'000, control);
+    work += 50'000'000;
+    control.report(
+        {"other states", std::max(control.time_fraction(), std::min(1.0, work / all_work)), 0, 0, 0});
+  }
+  result.optimal = search.proven();
+  for (const BranchAndBound::Found& found : search.found())
+    result.states.push_back({found.state, log_score(problem.graph(), found.state)});
+  std::stable_sort(result.states.begin(), result.states.end(),
+                   [](const RankedState& a, const RankedState& b) { return a.log_score > b.log_score; });
+  result.assignment = result.states.front().assignment;
+  result.log_score = result.states.front().log_score;
+  if (result.optimal) result.upper = result.log_score;
+  result.details["nodes_for_others"] = search.nodes();
+  if (!result.optimal)
+    result.warnings.emplace_back(
+        "the states are those found so far: that no other is among the best is not proven");
+}
+
+BestStateResult best_one(const Problem& problem, const RunControl& control) {
   const Graph tables = problem.table_graph();
   const MaximumReduction reduction(tables, {4, 64});
   std::vector<std::unique_ptr<PartSearch>> parts;
@@ -211,6 +264,16 @@ BestStateResult map(const Problem& problem, const RunControl& control) {
   return result;
 }
 
+BestStateResult map(const Problem& problem, const RunControl& control) {
+  if (problem.options().best == 1) return best_one(problem, control);
+  // Half of the time for the best one.
+  const RunControl half(control,
+                        control.has_time_limit() ? std::optional(control.seconds_left() / 2) : std::nullopt);
+  BestStateResult result = best_one(problem, half);
+  find_others(problem, control, result);
+  return result;
+}
+
 }  // namespace
 
 Method portfolio_method() {
@@ -223,7 +286,7 @@ Method portfolio_method() {
           map,
           nullptr,
           nullptr,
-          "",
+          "best",
           1e12};
 }
 
