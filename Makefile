@@ -53,7 +53,7 @@ python: setup ## build the Python package and open a prompt where `import drover
 
 bench: setup-bench ## run the benchmarks and keep their figures in build/bench
 	@cmake --preset release > /dev/null
-	@cmake --build build -j$(JOBS) --target drover_command benches
+	@cmake --build build -j$(JOBS) --target drover_command drover_python benches
 	@tools/bench
 
 install: ## install below PREFIX: command, library, headers, Python package, man page, completions
