@@ -67,7 +67,7 @@ def tables(draw):
     for _ in range(draw(st.integers(1, 5))):
         scope = draw(st.lists(st.integers(0, len(cardinalities) - 1), min_size=1, max_size=3, unique=True))
         shape = [cardinalities[v] for v in scope]
-        entries = draw(st.lists(st.floats(0.01, 10, width=32), min_size=int(np.prod(shape)), max_size=int(np.prod(shape))))
+        entries = draw(st.lists(st.floats(0.0625, 8, width=32), min_size=int(np.prod(shape)), max_size=int(np.prod(shape))))
         model.factor(scope, np.reshape(entries, shape))
     return model
 
