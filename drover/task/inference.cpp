@@ -96,7 +96,8 @@ Answer answer_question(const Model& model, const InferenceOptions& options, Task
     provenance.because = choice.because;
     provenance.seed = options.seed;
     provenance.warnings = model.warnings;
-    provenance.options = resolved_options(options, task, {});
+    if (task == Task::sample)
+      provenance.options = resolved_options(options, task, {});  // for whoever takes draws
     fill_model(model, evidence, graph, answer);
     begin(answer, graph);
     auto result = run_in_time(problem, task, control, choice, run);
