@@ -149,7 +149,7 @@ TEST(Corpus, BadFilesAreRefusedWithTheirPlace) {
   bad("d.tsv", "p\tx\nq\ty\n", "d.tsv:2:3: unknown label \"q\"; expected p, n", {.classes = {"p", "n"}});
   bad("e.tsv", "", "e.tsv: the file is empty");
   bad("f.tsv", "p\t...\n", "no words");
-  bad("g.tsv", "p\tx\n", "--min-count", {.min_count = 2});
+  bad("g.tsv", "p\tx\n", "2 times or more", {.min_count = 2});
   bad("a.jsonl", "{\"text\":\"x\"}\n{\"text\":}\n", "a.jsonl:2:9: expected a JSON object");
   bad("b.jsonl", "{\"label\":\"x\"}\n", "b.jsonl:1:1: expected a JSON object with a member \"text\"");
   bad("d.jsonl", "{\"text\":\"x\"}\n{\"text\":\"x\",\"size\":1e999}\n",
