@@ -31,7 +31,7 @@ namespace {
 
 // About two minutes of one core.
 constexpr double work_budget = 1.2e11;
-constexpr double first_heat_work = 1e7;
+constexpr double first_heat_work = 3e6;
 constexpr std::uint64_t least_sweeps = 32;
 // R-hat of fewer draws says little, however many chains there are.
 constexpr std::uint64_t least_draws = 256;
