@@ -130,7 +130,10 @@ class Elimination {
     std::size_t entries = 1;
     for (std::uint32_t p : joint.places) entries *= states_[p];
     joint.values.assign(entries, 0.0);
-    for (const Function* f : group) add(*f, joint);
+    for (const Function* f : group) {
+      fail_if_stopped(control_, "the mini-bucket bound");
+      add(*f, joint);
+    }
     result_.entries += static_cast<double>(entries);
     return joint;
   }

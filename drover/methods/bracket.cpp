@@ -1,7 +1,9 @@
 // log Z from both sides: an estimate with its error, and bounds that are certain. What `auto` does where
 // exact inference is out of reach.
 //
-//   below     mean field (mean_field.hpp) from many starts, over trees where the model has spins only
+//   below     mean field (mean_field.hpp) from many starts, over trees where the model has spins only; sums
+//   over
+//             blocks with the rest fixed (cutset_bound.hpp) at states that chains of blocked Gibbs meet
 //   above     tree-reweighted belief propagation, then mini-buckets (mini_bucket.hpp) in tables that double
 //   estimate  annealed importance sampling; with hard zeros, belief propagation's, which has no error
 //
@@ -15,9 +17,11 @@
 #include <cmath>
 
 #include "drover/core/error.hpp"
+#include "drover/infer/cutset_bound.hpp"
 #include "drover/infer/mini_bucket.hpp"
 #include "drover/methods/all.hpp"
 #include "drover/methods/chains.hpp"
+#include "drover/methods/race_starts.hpp"
 
 namespace drover {
 
@@ -27,6 +31,7 @@ constexpr double close_enough = 0.1;
 // Table entries of all mini-bucket bounds together where there is no time limit: some ten seconds.
 constexpr double most_entries = 1e9;
 constexpr double first_log2_entries = 8, most_log2_entries = 26;
+constexpr double cutset_log2_entries = 9;
 
 std::string why_not(const Problem& problem, Task) {
   if (problem.graph().gates.size() > 0)
@@ -45,8 +50,9 @@ class Bracket {
   LogZResult run() {
     ask("mean-field", 0.1);
     ask("primal-dual-mean-field", 0.2, true);
-    ask("trw", 0.3);
-    narrow_by_mini_buckets(0.4, 1 << 24);
+    ask("trw", 0.25);
+    narrow_by_mini_buckets(0.35, 1 << 22);
+    raise_by_cutset(0.5);
     if (!is_narrow()) estimate();
     narrow_by_mini_buckets(1, most_entries);
     settle();
@@ -114,10 +120,14 @@ class Bracket {
     const double memory = std::log2(static_cast<double>(problem_.memory_limit_bytes()) / 64);
     for (; log2_entries_ <= std::min(most_log2_entries, memory) && !is_narrow(); log2_entries_ += 2) {
       if (limited.should_stop() || entries_ * 4 > entries) return;
+      // Four times the entries take some four times as long.
+      if (limited.has_time_limit() && 4 * seconds_ > limited.seconds_left()) return;
+      const double begin = control_.seconds();
       control_.report({"mini-buckets", control_.has_time_limit() ? control_.time_fraction() : -1, 0, 0, 0});
       try {
         const MiniBucketBound bound = mini_bucket_bound(problem_.graph(), order, log2_entries_, limited);
         entries_ = bound.entries;
+        seconds_ = control_.seconds() - begin;
         lower_upper(bound.upper, "mini-buckets");
         result_.details["mini_bucket_log2_entries"] = log2_entries_;
         if (bound.exact) {
@@ -129,6 +139,47 @@ class Bracket {
         if (error.kind() != ErrorKind::stopped) throw;
         return;
       }
+    }
+  }
+
+  // Likely states first, then those that chains meet.
+  void raise_by_cutset(double until) {
+    if (is_narrow()) return;
+    const Graph& graph = problem_.graph();
+    const RunControl limited = part(until);
+    control_.report({"cutsets", -1, 0, 0, 0});
+    try {
+      CutsetBound bound(graph, cutset_log2_entries);
+      const SweepSize size = sweep_size(graph);
+      const double cost = 20 * (size.variables + size.links + size.entries) + 1;
+      const auto most = static_cast<std::size_t>(std::clamp(5e9 / (100 * cost), 16.0, 4000.0));
+      for (const auto& state : race_starts(problem_, 16)) {
+        if (limited.should_stop()) break;
+        bound.add(state);
+      }
+      ChainOptions options;
+      options.chains = 16;
+      options.seed = problem_.options().seed;
+      options.sweeps = ChainOptions::unlimited;
+      options.score_every = 64;
+      std::vector<Value> x(graph.size());
+      const auto meet = [&](LiveChains& chains) {
+        // Where chains hardly move there is nothing new to count.
+        for (std::size_t sweep = 1; sweep <= 4 * most / options.chains && bound.assignments() < most;
+             ++sweep) {
+          chains.run_to(4 * sweep, limited);
+          for (std::uint32_t c = 0; c < options.chains && !limited.should_stop(); ++c) {
+            chains.read(c, x);
+            bound.add(x);
+          }
+          if (limited.should_stop()) return;
+        }
+      };
+      if (!limited.should_stop()) method_named("blocked-gibbs").enter(problem_, options, limited, meet);
+      raise_lower(bound.lower(), "cutset");
+      result_.details["cutset_assignments"] = bound.assignments();
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::stopped && error.kind() != ErrorKind::misfit) throw;
     }
   }
 
@@ -186,6 +237,7 @@ class Bracket {
   const RunControl& control_;
   double log2_entries_ = first_log2_entries;
   double entries_ = 0;  ///< of the last mini-bucket bound
+  double seconds_ = 0;  ///< that it took
   std::string_view estimated_by_;
   LogZResult result_;
 };

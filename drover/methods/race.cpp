@@ -31,7 +31,7 @@ namespace {
 
 // About two minutes of one core.
 constexpr double work_budget = 1.2e11;
-constexpr double first_heat_work = 1e7;
+constexpr double first_heat_work = 3e6;
 constexpr std::uint64_t least_sweeps = 32;
 // R-hat of fewer draws says little, however many chains there are.
 constexpr std::uint64_t least_draws = 256;
@@ -46,6 +46,7 @@ constexpr double far = 8, out_of_sight = 100;
 // After heat h contestants stay whose rate is at least this share of the best.
 constexpr double staying_share[] = {0.25, 0.4, 0.6};
 constexpr double burn_in_share = 0.25;
+constexpr double most_dual_entries = 20'000;
 
 struct Contestant {
   const Method* method = nullptr;
@@ -93,6 +94,13 @@ class Race {
   double rate(const Contestant& one) const {
     return one.standing.ess_per_sweep / one.chains->work_per_sweep();
   }
+  /// The rate, but less where chains are apart: growth of what is mostly noise says little.
+  double score(const Contestant& one) const {
+    constexpr double apart = 1.5;
+    const double rhat = one.standing.diagnostics.rhat_max;
+    const double scored = std::fmax(0, rate(one));
+    return rhat > apart ? scored * (apart * apart - 1) / (rhat * rhat - 1) : scored;
+  }
   double budget() const { return work_budget; }
   bool heats_are_over() const {
     const double share = most_heats_share[escalated_ ? 1 : 0];
@@ -132,6 +140,8 @@ void Race::add(std::string_view method, std::size_t block_entries) {
   one.entry.method = one.name;
   const std::string reason = why_not(*one.method, problem_, Task::marginals);
   if (!reason.empty()) return;
+  // Mixtures of large tables take seconds to fit.
+  if (method.ends_with("primal-dual") && sweep_size(problem_.graph()).entries > most_dual_entries) return;
   const Chains& chains = problem_.options().chains;
   one.options.seed = problem_.options().seed;
   one.options.chains = chains.count.value_or(0);
@@ -239,8 +249,8 @@ std::vector<Contestant*> Race::running() {
 Contestant* Race::leader() {
   // Where nothing moves yet, the chains that disagree least.
   const auto worse = [this](const Contestant* a, const Contestant* b) {
-    const double rate_a = std::fmax(0, rate(*a)), rate_b = std::fmax(0, rate(*b));
-    if (rate_a > 0 || rate_b > 0) return rate_a < rate_b;
+    const double score_a = score(*a), score_b = score(*b);
+    if (score_a > 0 || score_b > 0) return score_a < score_b;
     return a->standing.diagnostics.rhat_max > b->standing.diagnostics.rhat_max;
   };
   Contestant* best = nullptr;
@@ -275,9 +285,9 @@ void Race::heats() {
     if (best == nullptr) return;
     const double share = heat < std::size(staying_share) ? staying_share[heat] : 1;
     // Chains that are all stuck say nothing about which sampler is better.
-    if (rate(*best) > 0)
+    if (score(*best) > 0)
       for (Contestant* one : running())
-        if (one != best && !(rate(*one) >= share * rate(*best)))
+        if (one != best && !(score(*one) >= share * score(*best)))
           leave(*one, fmt::format("left after heat {}: fewer effective samples per work", heat + 1));
     if (running().size() <= 1 || heats_are_over()) return;
     if (!escalated_ && work_factor(best->standing) > out_of_sight) return;

@@ -6,7 +6,9 @@
 #include <numeric>
 
 #include "drover/core/error.hpp"
+#include "drover/infer/cutset_bound.hpp"
 #include "drover/infer/enumerate.hpp"
+#include "drover/infer/support.hpp"
 #include "tests/support/random_models.hpp"
 
 namespace drover {
@@ -52,6 +54,30 @@ TEST(MiniBucket, ExactWhereTablesAreLargeEnough) {
     const MiniBucketBound bound = mini_bucket_bound(graph, in_order(graph), 30);
     EXPECT_TRUE(bound.exact);
     EXPECT_NEAR(bound.upper, enumerate(graph).log_z, 1e-9);
+  }
+}
+
+// Every assignment outside the block once: the whole of Z. Half of them: less.
+TEST(CutsetBound, NeverAboveLogZAndReachesIt) {
+  for (std::uint64_t seed = 0; seed < 60; ++seed) {
+    const Graph graph = random_graph(seed);
+    const double log_z = enumerate(graph).log_z;
+    CutsetBound bound(graph, 3);
+    std::vector<Value> x(graph.size(), 0);
+    double before = log_zero;
+    for (bool more = true; more;) {
+      if (in_support(graph, x)) bound.add(x);
+      EXPECT_LE(bound.lower(), log_z + 1e-9) << "seed " << seed;
+      EXPECT_GE(bound.lower(), before);
+      before = bound.lower();
+      more = false;
+      for (std::size_t v = 0; v < x.size() && !more; ++v) {
+        more = ++x[v] < graph.cardinalities[v];
+        if (!more) x[v] = 0;
+      }
+    }
+    EXPECT_NEAR(bound.lower(), log_z, 1e-9) << "seed " << seed;
+    EXPECT_GT(bound.fixed(), 0U);
   }
 }
 

@@ -54,6 +54,26 @@ TEST(SegmentStore, GroupsChainsWhenMemoryIsShort) {
   EXPECT_DOUBLE_EQ(store.mean(17), 0.5);
 }
 
+// What is dropped is as if it had never been: the means are those of the rest.
+TEST(SegmentStore, ForgetsItsFirstSegments) {
+  SegmentStore whole(3, 2, 1 << 20), late(3, 2, 1 << 20);
+  for (int segment = 0; segment < 5; ++segment) {
+    const auto sums = [&] {
+      LaneSums lanes(3 * 2, 0.0F);
+      for (std::size_t k = 0; k < lanes.size(); ++k)
+        lanes[k] = static_cast<float>(segment + 1) * 0.01F * (k + 1);
+      return std::vector<LaneSums>{lanes};
+    };
+    auto one = sums(), two = sums();
+    whole.close_segment(one, 2, 1);
+    if (segment >= 2) late.close_segment(two, 2, 1);
+  }
+  whole.drop_first(2);
+  EXPECT_EQ(whole.segments(), 3U);
+  EXPECT_EQ(whole.draws(), late.draws());
+  for (std::size_t entry = 0; entry < 3; ++entry) EXPECT_EQ(whole.mean(entry), late.mean(entry));
+}
+
 // 21 chains in groups of 4: the last group is one chain, and counts as one.
 TEST(SegmentStore, AGroupCountsAsManyTimesAsItHasChains) {
   constexpr std::size_t entries = 10;
