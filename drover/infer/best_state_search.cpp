@@ -43,7 +43,7 @@ class BestStateSearch::Engine {
           break;
         case Phase::bound:
           raise_bound(control);
-          phase_ = Phase::second_dives;
+          phase_ = can_search_ ? Phase::second_dives : Phase::turns;
           break;
         case Phase::second_dives:
           dive(control);
@@ -118,8 +118,7 @@ class BestStateSearch::Engine {
     plan.order = find_elimination_order(graph_, options);
     if (!plan.order.exact || std::exp2(plan.order.log2_total_table) > exact_entries) return false;
     if (std::exp2(plan.order.log2_total_table) * 16 > static_cast<double>(memory_)) return false;
-    ExactOptions exact;
-    exact.control = &control;
+    ExactOptions exact;  // a moment's work, and no answer if it were stopped
     exact.memory_limit_bytes = memory_;
     JunctionTree tree(graph_, plan, exact);
     const ScoredState best = tree.map();
@@ -194,7 +193,6 @@ class BestStateSearch::Engine {
       offer(x, "bound");
     }
     if (!proven_ && can_search_) make_search();
-    if (!can_search_) phase_ = Phase::second_dives;
   }
 
   void take_turn(const RunControl& control) {

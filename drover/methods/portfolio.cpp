@@ -23,7 +23,8 @@ namespace drover {
 namespace {
 
 constexpr double most_entries = 5e7;  // of all tables, as they are laid out for the search
-constexpr double all_work = 4e9;      // table entries without a time limit: about half a minute
+constexpr std::size_t most_variables = 20'000;
+constexpr double all_work = 4e9;  // table entries without a time limit: about half a minute
 constexpr double first_slice = 1e7, longest_slice = 4e8;
 constexpr std::uint32_t reads = 64;
 
@@ -39,6 +40,9 @@ double table_entries(const Graph& graph) {
 }
 
 std::string why_not(const Problem& problem, Task) {
+  if (problem.graph().size() > most_variables)
+    return fmt::format("it has {} free variables, more than {}: annealing does more on so many",
+                       problem.graph().size(), most_variables);
   const double entries = table_entries(problem.graph());
   if (entries <= most_entries) return "";
   return fmt::format("its tables would have {:.2g} entries, more than {:.0e}", entries, most_entries);
