@@ -67,7 +67,7 @@ def test_every_method(both, tmp_path):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", dv.ConvergenceWarning)
         for fit in model.info().methods:
-            if not fit["fits"]:
+            if not fit["fits"] or fit["name"] == "race":  # which runs the others, and may not end with so few sweeps
                 continue
             task, options = fit["task"], asked(fit["task"], fit["name"])
             where = f"{path.name} {task} {fit['name']}"
