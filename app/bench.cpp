@@ -158,7 +158,7 @@ int run_bench(const Invocation& invocation) {
     print_json(object);
     return 0;
   }
-  fmt::print("instruction set: {}\n", simd_name());
+  print_text(fmt::format("instruction set: {}\n", simd_name()));
   TextTable table({"KERNEL", "GRAPH", "UPDATES/NS", "TIMES THE PLAIN LOOP", "IN A RUN OF MARGINALS"});
   for (const Row& row : rows)
     table.row({row.kernel, row.graph, fmt::format("{:.3f}", row.rate),

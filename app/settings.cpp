@@ -278,10 +278,10 @@ Command settings_command(std::string_view name) {
                   true, true}},
                 "drover text --demo --labelled-share 0.1", run_text);
   if (name == "denoise")
-    return make(
-        name, "an image without its noise: black and white, or grey levels",
-        {{"IN", "the noisy image: .png, .pbm, .pgm"}, {"OUT", "the image to write: .png, .pbm, .pgm"}},
-        "drover denoise models/rings.pbm rings.png --noise 1.5", run_denoise);
+    return make(name, "an image without its noise: black and white, or grey levels",
+                {{"IN", "the noisy image: .png, .pbm, .pgm"},
+                 {"OUT", "the image to write: .png, .pbm, .pgm", false, false, true}},
+                "drover denoise models/rings.pbm rings.png --noise 1.5", run_denoise);
   if (name == "stream")
     return make(name, "sample a pairwise model while it changes: JSON lines in, JSON lines out",
                 {{"MODEL", "a model file"}}, "drover stream models/grid-3x3.uai --edits models/edits.jsonl",
@@ -295,7 +295,7 @@ Command settings_command(std::string_view name) {
                 "drover generate grid --width 50 --coupling-sd 1 --out grid.uai", run_generate);
   if (name == "convert")
     return make(name, "read one model format and write another",
-                {{"FROM", "the file to read"}, {"TO", "the file to write"}},
+                {{"FROM", "the file to read"}, {"TO", "the file to write", false, false, true}},
                 "drover convert models/sprinkler.bif sprinkler.uai", run_convert);
   if (name == "bench")
     return make(name, "measure this machine: updates per nanosecond of the samplers", {}, "drover bench",

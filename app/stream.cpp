@@ -110,6 +110,7 @@ int run_stream(const Invocation& invocation) {
   LineSource source(settings.edits);
   const ProgressBar progress(settings.quiet);
   const RunControl& control = run_control();
+  expect_result();
 
   bool unflushed = false;
   EditStream stream(
@@ -138,8 +139,8 @@ int run_stream(const Invocation& invocation) {
   if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0)
     throw Error(ErrorKind::cannot_write, "standard output: cannot write");
   if (!settings.quiet && stream.errors() > 0)
-    fmt::print(stderr, "drover: warning: {} of {} lines were not understood and changed nothing\n",
-               stream.errors(), stream.lines());
+    print_warnings(false, {fmt::format("{} of {} lines were not understood and changed nothing",
+                                       stream.errors(), stream.lines())});
   return 0;
 }
 

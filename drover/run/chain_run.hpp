@@ -145,14 +145,15 @@ class ChainRun {
   template <class Archive>
   void visit(Archive& archive) {
     for (auto& state : states_) state.visit(archive);
-    for (auto& sums : sums_) archive(sums);
+    archive(unabsorbed_);
+    if (unabsorbed_ > 0)  // else they are all zero
+      for (auto& sums : sums_) archive(sums);
     store_.visit(archive);
     trace_.visit(archive);
     archive(convergence_);
     archive(burn_in_);
     archive(done_);
     archive(open_draws_);
-    archive(unabsorbed_);
     archive(best_state_);
     archive(best_log_score_);
   }
@@ -204,7 +205,9 @@ class ChainRun {
 
   // Sweeps that are all kept or all not, at once where the kernel can do that.
   void sweep_alike(typename K::State& state, std::uint64_t first, std::uint64_t count, LaneSums& sums) const {
-    constexpr bool at_once = requires { kernel_.sweeps(state, first, count); };
+    constexpr bool at_once = requires {
+      kernel_.sweeps(state, first, count);
+    };
     const bool kept = is_kept(first);
     if constexpr (at_once) {
       if (!kept) return kernel_.sweeps(state, first, count);

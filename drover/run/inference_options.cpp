@@ -22,8 +22,8 @@ void describe_chains(OptionList& list, InferenceOptions& options, Task task) {
     case Task::sample:
       list.add("chains", "N", "independent chains", chains.count, {1, 1 << 20},
                "as for marginals, but at least 50 draws each");
-      list.add("sweeps", "N", "sweeps after burn-in, instead of a number of samples", chains.sweeps, {1, large},
-               "as many as the samples need");
+      list.add("sweeps", "N", "sweeps after burn-in, instead of a number of samples", chains.sweeps,
+               {1, large}, "as many as the samples need");
       break;
     case Task::map:
       list.add("chains", "N", "annealing runs; climbs of icm and primal-dual-em; chains of herded-gibbs",
@@ -153,6 +153,8 @@ void describe(OptionList& list, InferenceOptions& options, Task task) {
   }
   if (sampling) {
     list.add("checkpoint", "FILE", "save the run here, regularly and at the end", options.checkpoint.file);
+    list.add("checkpoint-every", "SECONDS", "how long to go on between two saves", options.checkpoint.every,
+             {1e-3, 1e9});
     list.add("resume", "continue from the checkpoint, bit for bit", options.checkpoint.resume);
   }
 }
