@@ -2,7 +2,6 @@
 
 #include <dlfcn.h>
 #include <fmt/format.h>
-#include <hwy/base.h>
 #include <tbb/version.h>
 #include <zlib.h>
 
@@ -48,7 +47,6 @@ JsonObject build_facts() {
       three(NLOHMANN_JSON_VERSION_MAJOR, NLOHMANN_JSON_VERSION_MINOR, NLOHMANN_JSON_VERSION_PATCH);
   libraries["toml++"] = three(TOML_LIB_MAJOR, TOML_LIB_MINOR, TOML_LIB_PATCH);
   libraries["oneTBB"] = std::string(TBB_runtime_version());
-  libraries["Highway"] = three(HWY_MAJOR, HWY_MINOR, HWY_PATCH);
   libraries["zlib"] = std::string(zlibVersion());
   libraries["netCDF"] = is_there("libnetcdf.so.19");
   libraries["CLP"] = is_there("libClp.so.1");
