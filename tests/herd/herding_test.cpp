@@ -142,7 +142,7 @@ TEST(Herding, StartWeightsCountInEveryEngine) {
 TEST(Herding, GrowthRatesAreWhatIsMissing) {
   for (double mu : {1.5, -0.25}) {
     const Moments moments{complete_features({2}, 1), {mu}};
-    for (const std::uint64_t stop_at : {std::uint64_t{100000}, std::uint64_t{700}, std::uint64_t{512}}) {
+    for (const std::uint64_t stop_at : {std::uint64_t{100000}, std::uint64_t{1000}, std::uint64_t{512}}) {
       Herding herding(moments, {.search = HerdSearch::enumerate});
       RunControl control;
       std::uint64_t taken = 0;
