@@ -24,7 +24,7 @@ void describe(OptionList& list, Output& output, std::string_view out, bool repor
 }
 
 void apply(const Limits& limits) {
-  if (limits.time) run_control().limit_time(*limits.time);
+  if (limits.time) limit_time(*limits.time);
   if (!limits.threads) return;
   static std::unique_ptr<tbb::global_control> threads;  // for the rest of the program
   threads = std::make_unique<tbb::global_control>(tbb::global_control::max_allowed_parallelism,

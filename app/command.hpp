@@ -19,6 +19,7 @@ struct Argument {
   std::string help;
   bool repeated = false;  ///< one or more; only the last argument may be
   bool optional = false;
+  bool written = false;  ///< a file to write, not to read
 };
 
 /// What a command was called with; its options are set already.

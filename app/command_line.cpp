@@ -5,8 +5,13 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <map>
+#include <sstream>
+#include <string_view>
 
+#include "app/build_facts.hpp"
 #include "app/config_file.hpp"
+#include "app/files.hpp"
+#include "app/output.hpp"
 #include "drover/core/error.hpp"
 #include "drover/core/version.hpp"
 
@@ -133,10 +138,14 @@ std::pair<const Command*, Call> parse_command_line(int argc, char** argv) {
   try {
     parser.parse(argc, argv);
   } catch (const CLI::CallForHelp& help) {
-    parser.exit(help);
+    std::ostringstream text;
+    parser.exit(help, text);
+    print_text(text.str());
     return {nullptr, {}};
-  } catch (const CLI::CallForVersion& wanted) {
-    parser.exit(wanted);
+  } catch (const CLI::CallForVersion&) {
+    const bool json = std::any_of(argv + 1, argv + argc,
+                                  [](const char* word) { return word == std::string_view("--json"); });
+    print_text(json ? build_facts().text() : fmt::format("drover {}\n", version()));
     return {nullptr, {}};
   } catch (const CLI::ParseError& error) {
     std::string message = error.what();
@@ -154,7 +163,9 @@ std::pair<const Command*, Call> parse_command_line(int argc, char** argv) {
   Command& command = *std::ranges::find(all_commands(), chosen.front()->get_name(), &Command::name);
   for (const auto& extras : {chosen.front()->remaining(), parser.remaining()})
     if (!extras.empty()) fail_unexpected(command, extras.front());
-  return {&command, call_of(command, given[command.name], arguments[command.name])};
+  Call call = call_of(command, given[command.name], arguments[command.name]);
+  check_files(command, call);
+  return {&command, std::move(call)};
 }
 
 }  // namespace drover::app

@@ -35,7 +35,7 @@ Command convert_command() {
   auto output = std::make_shared<Output>();
   Command command{"convert",
                   "read one model format and write another",
-                  {{"FROM", "the file to read"}, {"TO", "the file to write"}},
+                  {{"FROM", "the file to read"}, {"TO", "the file to write", false, false, true}},
                   "drover convert models/sprinkler.bif sprinkler.uai",
                   {},
                   [output](const Call& call) { return run(call, *output); }};

@@ -60,13 +60,13 @@ int run(const Call& call, Denoise& denoising) {
 
 Command denoise_command() {
   auto denoising = std::make_shared<Denoise>();
-  Command command{
-      "denoise",
-      "an image without its noise: black and white, or grey levels",
-      {{"IN", "the noisy image: .png, .pbm, .pgm"}, {"OUT", "the image to write: .png, .pbm, .pgm"}},
-      "drover denoise models/rings.pbm rings.png --noise 1.5",
-      {},
-      [denoising](const Call& call) { return run(call, *denoising); }};
+  Command command{"denoise",
+                  "an image without its noise: black and white, or grey levels",
+                  {{"IN", "the noisy image: .png, .pbm, .pgm"},
+                   {"OUT", "the image to write: .png, .pbm, .pgm", false, false, true}},
+                  "drover denoise models/rings.pbm rings.png --noise 1.5",
+                  {},
+                  [denoising](const Call& call) { return run(call, *denoising); }};
   describe(command.options, denoising->options);
   command.options.add("truth", "FILE", "the clean image, to measure the error", denoising->truth);
   describe(command.options, denoising->limits);

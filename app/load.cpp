@@ -1,5 +1,6 @@
 #include "app/load.hpp"
 
+#include "app/memory.hpp"
 #include "drover/io/evidence.hpp"
 #include "drover/io/model_file.hpp"
 
@@ -18,6 +19,7 @@ void describe_query(OptionList& list, Question& question) {
 
 Loaded load(Question& question, const std::string& path) {
   apply(question.limits);
+  if (question.options.memory_limit) limit_memory(*question.options.memory_limit);
   Loaded loaded;
   loaded.model = read_model(path);
   question.options.input = path;

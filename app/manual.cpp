@@ -78,8 +78,9 @@ std::string fish_completion() {
     text += fmt::format("complete -c drover -n __fish_use_subcommand -f -a {} -d '{}'\n", command.name,
                         shell_quoted(command.summary));
     for (const Option& option : command.options.options())
-      text += fmt::format("complete -c drover -n '__fish_seen_subcommand_from {}' -l {}{} -d '{}'\n",
-                          command.name, option.name, option.is_flag() ? "" : " -r", shell_quoted(option.help));
+      text +=
+          fmt::format("complete -c drover -n '__fish_seen_subcommand_from {}' -l {}{} -d '{}'\n",
+                      command.name, option.name, option.is_flag() ? "" : " -r", shell_quoted(option.help));
   }
   return text;
 }

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <filesystem>
 
+#include "app/progress.hpp"
 #include "drover/core/error.hpp"
 #include "drover/io/atomic_file.hpp"
 
@@ -107,6 +108,7 @@ void add_limits(const Limits& limits, Details& settings) {
 }
 
 void print_text(const std::string& text) {
+  expect_result();
   if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0)
     throw Error(ErrorKind::cannot_write, "standard output cannot be written");
 }
@@ -124,6 +126,7 @@ void print_warnings(bool quiet, const std::vector<std::string>& warnings) {
 bool deliver(const Output& output, const std::vector<std::string>& warnings, const JsonObject& object,
              const std::function<void(const std::string& path)>& write_own,
              const std::function<std::string(const std::string& json)>& make_page) {
+  expect_result();
   if (output.out.ends_with(".json"))
     write_file(output.out, object.text());
   else if (!output.out.empty())

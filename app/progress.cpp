@@ -1,19 +1,43 @@
 #include "app/progress.hpp"
 
 #include <fmt/format.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
+#include <cmath>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
+#include <string_view>
+
+#include "drover/core/error.hpp"
+#include "drover/io/temporary_file.hpp"
 
 namespace drover::app {
 
 namespace {
 
+std::atomic<bool> has_begun = false;
+
+// In a signal handler: nothing here allocates or waits.
+[[noreturn]] void end_at_once(std::string_view message, ErrorKind kind) {
+  remove_temporaries();
+  [[maybe_unused]] const auto sent = write(STDERR_FILENO, message.data(), message.size());
+  std::_Exit(static_cast<int>(kind));
+}
+
 void on_signal(int) {
-  if (run_control().stop_requested()) std::_Exit(130);  // a second Ctrl-C does not wait
+  if (!has_begun)
+    end_at_once("drover: error: interrupted before there was a result\n", ErrorKind::interrupted);
+  if (run_control().stop_requested()) end_at_once("", ErrorKind::interrupted);  // a second one does not wait
   run_control().request_stop();
+}
+
+void on_time_limit(int) {
+  if (!has_begun)
+    end_at_once("drover: error: the time limit came before there was a result\n", ErrorKind::stopped);
 }
 
 std::string duration_text(double seconds) {
@@ -35,6 +59,22 @@ void install_signal_handlers() {
   for (int signal : {SIGINT, SIGTERM, SIGHUP}) std::signal(signal, on_signal);
 }
 
+void limit_time(double seconds) {
+  run_control().limit_time(seconds);
+  std::signal(SIGALRM, on_time_limit);
+  constexpr double longest = 1e8;  // seconds; beyond it some systems refuse
+  itimerval timer{};
+  const double limit = std::clamp(seconds, 1e-6, longest);
+  timer.it_value.tv_sec = static_cast<time_t>(limit);
+  timer.it_value.tv_usec = static_cast<suseconds_t>((limit - std::floor(limit)) * 1e6);
+  if (timer.it_value.tv_sec == 0 && timer.it_value.tv_usec == 0) timer.it_value.tv_usec = 1;
+  setitimer(ITIMER_REAL, &timer, nullptr);
+}
+
+void expect_result() noexcept {
+  has_begun = true;
+}
+
 ProgressBar::ProgressBar(bool quiet)
     : visible_(!quiet && isatty(STDERR_FILENO) != 0),
       start_(std::chrono::steady_clock::now()),
@@ -52,6 +92,7 @@ double ProgressBar::seconds() const {
 }
 
 void ProgressBar::show(const Progress& progress) {
+  expect_result();
   const auto now = std::chrono::steady_clock::now();
   if (!visible_ || now - last_shown_ < std::chrono::milliseconds(100)) return;
   last_shown_ = now;

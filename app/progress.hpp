@@ -1,5 +1,6 @@
 // What a person sees while a run goes on: a progress bar on stderr. Ctrl-C, a termination or a hang-up ends
-// the run (see run_control()); the result so far is then shown as usual.
+// the run (see run_control()); the result so far is then shown as usual. Before an algorithm has begun, while
+// files are read and plans made, there is no result to show: then they end the program at once.
 #pragma once
 
 #include <chrono>
@@ -11,6 +12,11 @@ namespace drover::app {
 /// The one run of this program. Signals stop it.
 RunControl& run_control();
 void install_signal_handlers();
+/// The program's run ends after so many seconds.
+void limit_time(double seconds);
+/// From now on a signal or the time limit no longer ends the program at once: an algorithm is running that
+/// listens to run_control(), or its answer is being written. Progress says so by itself.
+void expect_result() noexcept;
 
 class ProgressBar {
  public:

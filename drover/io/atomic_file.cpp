@@ -5,27 +5,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
 
 #include "drover/core/error.hpp"
+#include "drover/io/temporary_file.hpp"
 
 namespace drover {
-
-namespace {
-
-// A link stays a link: what it points to is replaced.
-std::string resolve_links(const std::string& path) {
-  char* resolved = realpath(path.c_str(), nullptr);
-  if (resolved == nullptr) return path;
-  std::string result = resolved;
-  std::free(resolved);
-  return result;
-}
-
-}  // namespace
 
 AtomicFile::AtomicFile(const std::string& path) : name_(path == "-" ? "standard output" : path) {
   struct stat status {};
@@ -37,17 +23,9 @@ AtomicFile::AtomicFile(const std::string& path) : name_(path == "-" ? "standard 
   } else if (exists && !S_ISREG(status.st_mode)) {
     descriptor_ = open(path.c_str(), O_WRONLY | O_CLOEXEC);
   } else {
-    target_ = resolve_links(path);
+    target_ = without_links(path);
     if (exists && access(target_.c_str(), W_OK) != 0) fail(std::strerror(errno));
-    static std::atomic<unsigned> counter{0};
-    for (int attempt = 0; attempt < 100 && descriptor_ < 0; ++attempt) {
-      temporary_ = fmt::format("{}.{}-{}.tmp", target_, getpid(), counter++);
-      descriptor_ = open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-      if (descriptor_ < 0 && errno != EEXIST) break;
-    }
-    if (descriptor_ < 0) temporary_.clear();
-    if (descriptor_ >= 0 && exists && fchmod(descriptor_, status.st_mode & 07777) != 0)
-      fail(std::strerror(errno));
+    descriptor_ = create_temporary(target_, temporary_);
   }
   if (descriptor_ < 0) fail(std::strerror(errno));
   if (name_.ends_with(".gz")) {
@@ -115,12 +93,14 @@ void AtomicFile::commit() {
     descriptor_ = second;
     if (code != Z_OK || second < 0) fail(code == Z_ERRNO ? std::strerror(errno) : "compression failed");
   }
-  if (!temporary_.empty() && fsync(descriptor_) != 0) fail(std::strerror(errno));
+  // Renamed while it is open and locked: without its lock it might be taken for a stale one.
+  if (!temporary_.empty() && (fsync(descriptor_) != 0 || rename(temporary_.c_str(), target_.c_str()) != 0))
+    fail(std::strerror(errno));
+  const bool in_place = temporary_.empty();
+  temporary_.clear();
   const int closed = close(descriptor_);
   descriptor_ = -1;
-  if (closed != 0) fail(std::strerror(errno));
-  if (!temporary_.empty() && rename(temporary_.c_str(), target_.c_str()) != 0) fail(std::strerror(errno));
-  temporary_.clear();
+  if (in_place && closed != 0) fail(std::strerror(errno));
 }
 
 void write_file(const std::string& path, std::string_view text) {

@@ -5,8 +5,8 @@
 //                 `variables` names, `evidence_variables`, `evidence_values`, `metadata` (a JSON text, with
 //                 the order of dimensions). The draw comes first because draws arrive so:
 //                 numpy.load(f)["draws"].transpose(1, 0, 2) has the chain first.
-//   .csv, .csv.gz chain, draw, log_score (if there is one), then one column per variable; names quoted where needed
-//   .nc           NetCDF-4 in ArviZ's InferenceData layout: posterior/x (chain, draw, variable),
+//   .csv, .csv.gz chain, draw, log_score (if there is one), then one column per variable; names quoted where
+//   needed .nc           NetCDF-4 in ArviZ's InferenceData layout: posterior/x (chain, draw, variable),
 //                 sample_stats/lp, observed_data/x
 // A run larger than memory works: only one draw of all chains (.nc: a few) is held. The number of draws need
 // not be known before finish().

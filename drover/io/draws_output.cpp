@@ -1,6 +1,5 @@
 #include "drover/io/draws_output.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -10,6 +9,7 @@
 #include <utility>
 
 #include "drover/core/error.hpp"
+#include "drover/io/temporary_file.hpp"
 
 namespace drover {
 
@@ -23,24 +23,11 @@ namespace {
 
 TemporaryName::TemporaryName(const std::string& target) {
   std::error_code code;
-  // Through a symbolic link the file it points to is replaced, not the link.
-  target_ = std::filesystem::is_symlink(target, code)
-                ? std::filesystem::weakly_canonical(target, code).string()
-                : target;
+  target_ = without_links(target);
   if (std::filesystem::exists(target_, code) && !std::filesystem::is_regular_file(target_, code))
     throw Error(ErrorKind::cannot_write, fmt::format("cannot write {}: it is not a regular file", target));
-  for (int attempt = 0;; ++attempt) {
-    path_ = fmt::format("{}.tmp-{}-{}", target_, ::getpid(), attempt);
-    const int file = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (file >= 0) {
-      ::close(file);
-      return;
-    }
-    const int reason = errno;
-    if (reason == EEXIST && attempt < 10000) continue;
-    path_.clear();
-    cannot_write(target, reason);
-  }
+  descriptor_ = create_temporary(target_, path_);
+  if (descriptor_ < 0) cannot_write(target, errno);
 }
 
 TemporaryName::~TemporaryName() {
@@ -50,11 +37,15 @@ TemporaryName::~TemporaryName() {
 void TemporaryName::remove() {
   if (!path_.empty()) ::unlink(path_.c_str());
   path_.clear();
+  if (descriptor_ >= 0) ::close(descriptor_);
+  descriptor_ = -1;
 }
 
 void TemporaryName::rename_to_target() {
-  if (::rename(path_.c_str(), target_.c_str()) != 0) cannot_write(target_, errno);
+  if (::fsync(descriptor_) != 0 || ::rename(path_.c_str(), target_.c_str()) != 0)
+    cannot_write(target_, errno);
   path_.clear();
+  remove();
 }
 
 OutputFile::OutputFile(const std::string& target) : name_(target), file_(nullptr) {

@@ -27,6 +27,7 @@ class TemporaryName {
  private:
   std::string target_;
   std::string path_;
+  int descriptor_ = -1;  ///< holds the lock that says that the file is in use
 };
 
 /// A buffered, seekable file under a temporary name.

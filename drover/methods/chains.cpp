@@ -1,19 +1,18 @@
 #include "drover/methods/chains.hpp"
 
 #include <fmt/format.h>
-#include <zlib.h>
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
+#include "drover/core/checksum.hpp"
 #include "drover/core/error.hpp"
 #include "drover/core/parallel.hpp"
 #include "drover/core/plural.hpp"
 #include "drover/core/version.hpp"
 #include "drover/diagnose/autocorrelation.hpp"
 #include "drover/infer/junction_tree.hpp"
-#include "drover/io/atomic_file.hpp"
 
 namespace drover {
 
@@ -78,19 +77,10 @@ std::vector<std::vector<Value>> starting_states(const Problem& problem, std::uin
 
 namespace {
 
-// FNV-1a.
-std::uint64_t hash_bytes(const void* data, std::size_t size, std::uint64_t hash = 14695981039346656037U) {
-  const auto* bytes = static_cast<const unsigned char*>(data);
-  for (std::size_t k = 0; k < size; ++k) hash = (hash ^ bytes[k]) * 1099511628211U;
-  return hash;
-}
-
 // Over every number of the compiled model, evidence included: a checkpoint belongs to one model only.
 std::uint64_t fingerprint(const Graph& graph) {
-  std::uint64_t hash = hash_bytes(nullptr, 0);
-  const auto add = [&](const auto& numbers) {
-    hash = hash_bytes(numbers.data(), numbers.size() * sizeof(numbers[0]), hash);
-  };
+  Checksum sum;
+  const auto add = [&](const auto& numbers) { sum.add(numbers.data(), numbers.size() * sizeof(numbers[0])); };
   add(graph.unary);
   for (const Pairs* pairs :
        {static_cast<const Pairs*>(&graph.spin_pairs), static_cast<const Pairs*>(&graph.potts_pairs)}) {
@@ -103,62 +93,17 @@ std::uint64_t fingerprint(const Graph& graph) {
   add(graph.tables.scopes);
   add(graph.clamped_value);
   add(graph.model_variable);
-  return hash;
-}
-
-// Also what AtomicFile has compressed, as it does when the name ends in .gz.
-std::string read_whole(const std::string& path) {
-  gzFile file = gzopen(path.c_str(), "rb");
-  if (file == nullptr) throw Error(ErrorKind::cannot_read, fmt::format("{}: cannot be read", path));
-  std::string content;
-  std::vector<char> block(std::size_t{1} << 18);
-  int read = 0;
-  while ((read = gzread(file, block.data(), static_cast<unsigned>(block.size()))) > 0)
-    content.append(block.data(), static_cast<std::size_t>(read));
-  gzclose(file);
-  if (read < 0) fail_at({path}, "this checkpoint is damaged: it cannot be decompressed");
-  return content;
-}
-
-std::string size_and_checksum(const std::string& payload) {
-  return fmt::format("{} bytes, checksum {:016x}\n", payload.size(),
-                     hash_bytes(payload.data(), payload.size()));
+  return sum.value();
 }
 
 }  // namespace
 
-Checkpoint::Checkpoint(const Problem& problem, std::string_view method, Task task,
-                       const ChainOptions& options)
-    : path_(problem.options().checkpoint.file) {
-  header_ = fmt::format(
-      "drover checkpoint {} {} {} seed {} chains {} thin {} scan {} variables {} model {:016x}\n", version(),
-      task_name(task), method, options.seed, options.chains, options.thin,
-      choice_name(problem.options().chains.scan), problem.graph().size(), fingerprint(problem.graph()));
-}
-
-void Checkpoint::save(const std::string& payload) const {
-  AtomicFile file(path_);
-  file.write(header_);
-  file.write(size_and_checksum(payload));
-  file.write(payload);
-  file.commit();
-}
-
-std::string Checkpoint::load() const {
-  if (path_.empty()) throw OptionError("resume", "true", "a checkpoint file to go on from");
-  const std::string content = read_whole(path_);
-  const std::size_t first_end = content.find('\n');
-  const std::size_t second_end =
-      first_end == std::string::npos ? first_end : content.find('\n', first_end + 1);
-  const std::string header = content.substr(0, first_end);
-  if (header + "\n" != header_)
-    fail_at({path_, 1}, fmt::format("this checkpoint is of another run: expected '{}', found '{}'",
-                                    header_.substr(0, header_.size() - 1), header.substr(0, 200)));
-  std::string payload = second_end == std::string::npos ? "" : content.substr(second_end + 1);
-  if (content.substr(first_end + 1, second_end - first_end) != size_and_checksum(payload))
-    fail_at({path_, 2},
-            "this checkpoint is damaged: its content does not have the size and checksum it states");
-  return payload;
+std::string run_line(const Problem& problem, std::string_view method, Task task,
+                     const ChainOptions& options) {
+  return fmt::format("{} {} {} seed {} chains {} thin {} scan {} variables {} model {:016x}\n", version(),
+                     task_name(task), method, options.seed, options.chains, options.thin,
+                     choice_name(problem.options().chains.scan), problem.graph().size(),
+                     fingerprint(problem.graph()));
 }
 
 void check_resumed_burn_in(const InferenceOptions& options, std::uint64_t burn_in) {

@@ -13,12 +13,15 @@
 #include "drover/methods/method.hpp"
 #include "drover/methods/sweep_cost.hpp"
 #include "drover/run/chain_run.hpp"
+#include "drover/run/checkpoint.hpp"
+#include "drover/run/draw_journal.hpp"
 
 namespace drover {
 
 /// The options that every method with chains heeds, for its entry in the registry.
 inline const std::string chain_option_names =
-    "chains sweeps burn-in thin samples target-rhat target-mcse pairs check checkpoint resume";
+    "chains sweeps burn-in thin samples target-rhat target-mcse pairs check checkpoint checkpoint-every "
+    "resume";
 
 /// Sweeps of burn-in where none are asked for: about 10^9 updates, between 100 and 1000 sweeps.
 std::uint64_t usual_burn_in(const Problem& problem, std::uint32_t chains);
@@ -37,20 +40,8 @@ std::uint32_t chains_for_samples(std::uint64_t samples, std::uint32_t most);
 /// States to start chains from: empty when the model is strictly positive and any state will do.
 std::vector<std::vector<Value>> starting_states(const Problem& problem, std::uint32_t chains);
 
-/// Reads and writes the checkpoint the options name. A first line pins what must not change between the two
-/// runs, a second has size and checksum of what follows.
-class Checkpoint {
- public:
-  Checkpoint(const Problem& problem, std::string_view method, Task task, const ChainOptions& options);
-  bool wanted() const { return !path_.empty(); }
-  void save(const std::string& payload) const;
-  /// Raises usage when there is no checkpoint to resume, bad_data when it is of another run.
-  std::string load() const;
-
- private:
-  std::string path_;
-  std::string header_;
-};
+/// What must not change between two parts of a run, as one line.
+std::string run_line(const Problem& problem, std::string_view method, Task task, const ChainOptions& options);
 
 /// Fills marginals, errors, R-hat, ESS, convergence and their warnings from the store.
 void fill_marginals(const Graph& graph, const SegmentStore& store, MarginalsResult& result);
@@ -99,42 +90,59 @@ void fill_facts(const ChainRun<K>& run, RunFacts& facts) {
                              counted(facts.burn_in, "sweep"));
 }
 
-/// Runs to the end, saving checkpoints on the way. `on_resume` hears how many draws each chain made before.
+/// Runs to the end, saving checkpoints on the way. With `keep_draws` those that on_draw hears belong to the
+/// checkpoint: a run that goes on hands all of them to it again.
 template <Kernel K>
 void run_with_checkpoints(ChainRun<K>& run, const Problem& problem, std::string_view method, Task task,
-                          const RunControl& control, const DrawCallback& on_draw,
-                          const std::function<void(std::uint64_t draws)>& on_resume = {}) {
-  const Checkpoint checkpoint(problem, method, task, run.options());
+                          const RunControl& control, const DrawCallback& on_draw, bool keep_draws = false) {
   const InferenceOptions& asked = problem.options();
+  const std::string line = run_line(problem, method, task, run.options());
+  Checkpoint checkpoint(asked.checkpoint, line, control);
+  std::optional<DrawJournal> journal;
+  if (checkpoint.wanted() && keep_draws)
+    journal.emplace(asked.checkpoint.file + ".draws", line, problem.graph().size(),
+                    problem.graph().max_cardinality() > 256);
+  DrawCallback take = on_draw;
+  if (journal)
+    take = [&](std::uint32_t chain, std::span<const Value> x, double log_score) {
+      journal->append(x, log_score);
+      on_draw(chain, x, log_score);
+    };
   if (asked.checkpoint.resume) {
     if (asked.pairs)
       throw OptionError("pairs", "true", "no resumed run: the checkpoint does not hold the pairs");
     LoadArchive archive(checkpoint.load());
     run.visit(archive);
+    DrawJournal::Mark mark;
+    if (journal) mark.visit(archive);
     if (!archive.at_end())
       throw Error(ErrorKind::bad_data, asked.checkpoint.file + ": longer than a checkpoint");
     check_resumed_burn_in(asked, run.planned_burn_in());
-    if (on_resume) on_resume(run.draws());
+    std::uint32_t chain = 0;
+    if (journal)
+      journal->resume(mark, [&](std::span<const Value> x, double log_score) {
+        on_draw(chain, x, log_score);
+        chain = (chain + 1) % run.options().chains;
+      });
+  } else if (journal) {
+    journal->begin();
   }
-  const auto save = [&] {
+  RunControl until_save(control);
+  until_save.stop_when([&] { return checkpoint.is_due(); });
+  do {
+    run.run(until_save, take);
+    if (!checkpoint.wanted()) break;
     SaveArchive archive;
     run.visit(archive);
-    checkpoint.save(archive.bytes());
-  };
-  // Saving may be slow: the next one is due some time after this one's end, and after as much work as it
-  // took.
-  constexpr double seconds_between = 30;
-  double last_end = control.seconds(), next_save = last_end + seconds_between;
-  RunControl until_save(control);
-  if (checkpoint.wanted()) until_save.stop_when([&] { return control.seconds() >= next_save; });
-  do {
-    run.run(until_save, on_draw);
-    if (!checkpoint.wanted()) break;
-    const double begin = control.seconds();
-    save();
-    last_end = control.seconds();
-    next_save = last_end + std::max(seconds_between, last_end - begin);
+    if (journal) {
+      DrawJournal::Mark mark = journal->mark();
+      mark.visit(archive);
+      checkpoint.save(archive.take(), [&] { journal->sync(); });
+    } else {
+      checkpoint.save(archive.take());
+    }
   } while (!run.finished() && !control.should_stop());
+  checkpoint.wait();
   if (run.draws() == 0) fail_stopped(control, "sampling");
   run.finish();
 }
@@ -202,8 +210,7 @@ SampleResult sample_by_chains(const Problem& problem, std::string_view method, c
     consumer.take(chain, x, log_score);
     ++result.draws;
   };
-  run_with_checkpoints(run, problem, method, Task::sample, control, on_draw,
-                       [&](std::uint64_t draws) { consumer.resume(draws); });
+  run_with_checkpoints(run, problem, method, Task::sample, control, on_draw, true);
   for (const auto& state : run.states()) see_state(state);
   note_resolved(options, result);
   fill_facts(run, result);

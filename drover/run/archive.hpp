@@ -29,6 +29,7 @@ class SaveArchive {
     append(text.data(), text.size());
   }
   const std::string& bytes() const { return bytes_; }
+  std::string take() { return std::move(bytes_); }
 
  private:
   void append(const void* data, std::size_t size) { bytes_.append(static_cast<const char*>(data), size); }

@@ -164,7 +164,9 @@ class ChainRun {
   template <class Archive>
   void visit(Archive& archive) {
     for (auto& state : states_) state.visit(archive);
-    for (auto& sums : sums_) archive(sums);
+    archive(unabsorbed_);
+    if (unabsorbed_ > 0)  // else they are all zero
+      for (auto& sums : sums_) archive(sums);
     store_.visit(archive);
     trace_.visit(archive);
     archive(convergence_);
@@ -172,7 +174,6 @@ class ChainRun {
     archive(discarded_);
     archive(done_);
     archive(open_draws_);
-    archive(unabsorbed_);
     archive(best_state_);
     archive(best_log_score_);
   }

@@ -156,6 +156,8 @@ void describe(OptionList& list, InferenceOptions& options, Task task) {
   }
   if (sampling) {
     list.add("checkpoint", "FILE", "save the run here, regularly and at the end", options.checkpoint.file);
+    list.add("checkpoint-every", "SECONDS", "how long to go on between two saves", options.checkpoint.every,
+             {1e-3, 1e9});
     list.add("resume", "continue from the checkpoint, bit for bit", options.checkpoint.resume);
   }
 }

@@ -60,6 +60,7 @@ struct Temperatures {
 /// Where a run is saved, and whether it goes on from there.
 struct Checkpointing {
   std::string file{};
+  double every = 30;  ///< seconds from the end of one save to the next
   bool resume = false;
 };
 

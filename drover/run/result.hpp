@@ -135,8 +135,6 @@ class DrawConsumer {
   virtual ~DrawConsumer() = default;
   /// Called once, before the first draw.
   virtual void begin(std::uint32_t chains) = 0;
-  /// Called after begin() when a run is resumed that has made so many draws of each chain.
-  virtual void resume(std::uint64_t /*draws*/) {}
   virtual void take(std::uint32_t chain, std::span<const Value> free_assignment, double log_score) = 0;
 };
 

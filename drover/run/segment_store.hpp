@@ -61,7 +61,10 @@ class SegmentStore {
     archive(segment_length_);
     archive(open_draws_);
     archive(draws_);
+    // Only segments that hold something.
+    means_.resize((draws_.size() + (open_draws_ > 0 ? 1 : 0)) * entries_ * groups_);
     archive(means_);
+    means_.resize(capacity_ * entries_ * groups_, 0.0F);
   }
 
  private:

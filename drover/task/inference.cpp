@@ -151,7 +151,6 @@ class WholeDraws : public DrawConsumer {
     answer_.chains = chains;
     sink_.begin(answer_);
   }
-  void resume(std::uint64_t draws) override { sink_.resume(draws); }
   void take(std::uint32_t chain, std::span<const Value> free_assignment, double log_score) override {
     for (std::size_t v = 0; v < free_assignment.size(); ++v)
       whole_[graph_.model_variable[v]] = free_assignment[v];

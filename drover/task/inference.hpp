@@ -106,15 +106,14 @@ struct Samples : ModelAnswer {
   }
 };
 
-/// Takes draws as they come: draw t of every chain before draw t + 1.
+/// Takes draws as they come: draw t of every chain before draw t + 1. A run that goes on from a checkpoint
+/// hands over all of its draws, the earlier ones too.
 class DrawSink {
  public:
   virtual ~DrawSink() = default;
   /// Called once, before the first draw; `answer` has names, evidence, chains, and the options as far as they
   /// are known.
   virtual void begin(const ModelAnswer& answer) = 0;
-  /// Called after begin() when a run goes on that has made so many draws of each chain.
-  virtual void resume(std::uint64_t /*draws*/) {}
   virtual void take(std::uint32_t chain, std::span<const Value> assignment, double log_score) = 0;
 };
 

@@ -3,6 +3,8 @@
 #include <sys/stat.h>
 
 #include <cmath>
+#include <filesystem>
+#include <fstream>
 
 #include "drover/io/draws.hpp"
 #include "tests/support/command.hpp"
@@ -116,8 +118,10 @@ TEST(EdgeCases, ExactInferenceStops) {
 }
 
 TEST(EdgeCases, TuningAndPilotsStop) {
-  expect_error("marginals " + grid() + " --method tempering --burn-in 1000000000 --time 0.3", 75, "the tuning of the temperatures");
-  expect_error("logz " + grid() + " --method ais --sweeps 1000000000000 --time 0.3", 75, "annealed importance sampling");
+  expect_error("marginals " + grid() + " --method tempering --burn-in 1000000000 --time 0.3", 75,
+               "the tuning of the temperatures");
+  expect_error("logz " + grid() + " --method ais --sweeps 1000000000000 --time 0.3", 75,
+               "annealed importance sampling");
   const CommandResult map =
       drover_command("map " + grid() + " --json --method annealed-gibbs --sweeps 1000000000000 --time 0.3");
   ASSERT_EQ(map.exit_code, 0) << map.error;
@@ -129,7 +133,8 @@ TEST(EdgeCases, InterruptedWithoutResultExitsWith130) {
   const std::string line = "timeout --preserve-status -s INT 5 " + std::string(DROVER_COMMAND) + " logz " +
                            grid() + " --method ais --sweeps 1000000000000 2> " + folder.file("err");
   EXPECT_EQ(WEXITSTATUS(std::system(line.c_str())), 130);
-  EXPECT_NE(read_whole(folder.file("err")).find("interrupted before annealed importance sampling"), std::string::npos);
+  EXPECT_NE(read_whole(folder.file("err")).find("interrupted before annealed importance sampling"),
+            std::string::npos);
 }
 
 TEST(EdgeCases, ResumedSamplesAreAppended) {
@@ -148,14 +153,84 @@ TEST(EdgeCases, ResumedSamplesAreAppended) {
     EXPECT_EQ(a.draws, 50U);
     EXPECT_EQ(a.values, b.values) << ending;
     EXPECT_EQ(a.log_scores, b.log_scores) << ending;
-    // The file now holds more draws than the older checkpoint knows of.
-    ASSERT_EQ(drover_command(line + " --samples 40 --out " + whole + checkpoint).exit_code, 0);
-    expect_error(line + " --samples 200 --resume --out " + out + checkpoint, 64, "made before the checkpoint");
-    const CommandResult elsewhere = drover_command(line + " --samples 200 --resume --out " +
-                                                   folder.file(std::string("new") + ending) + checkpoint);
-    ASSERT_EQ(elsewhere.exit_code, 0) << elsewhere.error;
-    EXPECT_TRUE(warns_of(elsewhere.json(), "made before the checkpoint"));
+    EXPECT_EQ(read_whole(whole), read_whole(out)) << ending << ": the same bits";
+    // Into another file, which is then whole too: the draws belong to the checkpoint.
+    const std::string elsewhere = folder.file(std::string("new") + ending);
+    ASSERT_EQ(drover_command(line + " --samples 40 --out " + elsewhere + checkpoint).exit_code, 0);
+    ASSERT_EQ(drover_command(line + " --samples 200 --resume --out " + elsewhere + checkpoint).exit_code, 0);
+    EXPECT_EQ(read_whole(whole), read_whole(elsewhere)) << ending;
   }
+}
+
+TEST(EdgeCases, DrawsOfAnotherRunAreRefused) {
+  TemporaryFolder folder;
+  const std::string line =
+      "sample " + grid() + " --method gibbs --chains 4 --burn-in 20 --out " + folder.file("x.npz");
+  const std::string a = folder.file("a"), b = folder.file("b");
+  ASSERT_EQ(drover_command(line + " --samples 120 --checkpoint " + a).exit_code, 0);
+  ASSERT_EQ(drover_command(line + " --seed 2 --samples 120 --checkpoint " + b).exit_code, 0);
+  ASSERT_EQ(drover_command(line + " --samples 200 --resume --checkpoint " + a).exit_code, 0);
+  std::filesystem::copy_file(b + ".draws", a + ".draws", std::filesystem::copy_options::overwrite_existing);
+  expect_error(line + " --samples 200 --resume --checkpoint " + a, 65, "not the draws of the checkpoint");
+  std::filesystem::remove(a + ".draws");
+  expect_error(line + " --samples 200 --resume --checkpoint " + a, 66, "holds the draws of the checkpoint");
+  // What has the name of the draws and is none of ours stays as it is.
+  std::ofstream(folder.file("c.draws")) << "mine";
+  expect_error(line + " --samples 120 --checkpoint " + folder.file("c"), 73, "has no draws");
+  EXPECT_EQ(read_whole(folder.file("c.draws")), "mine");
+}
+
+TEST(EdgeCases, NothingThatIsReadIsWritten) {
+  TemporaryFolder folder;
+  const std::string model = folder.file("m.uai"), before = read_whole(grid());
+  std::filesystem::copy_file(grid(), model);
+  std::filesystem::create_symlink(model, folder.file("link.MAR"));
+  std::filesystem::create_hard_link(model, folder.file("hard.MAR"));
+  std::filesystem::create_symlink(folder.file("later.MAR"), folder.file("dangling.MAR"));
+  std::ofstream(folder.file("m.evid")) << "0";
+  const std::string run = "marginals " + model;
+  for (const std::string& options :
+       {" --checkpoint " + model, " --report " + model, " --out " + folder.file("link.MAR"),
+        " --out " + folder.file("hard.MAR"),
+        " --evidence " + folder.file("m.evid") + " --report " + folder.file("m.evid"),
+        " --out " + folder.file("a.MAR") + " --report " + folder.file("./a.MAR"),
+        " --out " + folder.file("later.MAR") + " --report " + folder.file("dangling.MAR"),
+        " --checkpoint " + folder.file("c") + " --report " + folder.file("c.draws")})
+    expect_error(run + options, 64, "name the same file");
+  EXPECT_EQ(read_whole(model), before);
+  expect_error("convert " + model + " " + folder.file("hard.MAR"), 64, "name the same file");
+  const std::string data = folder.file("g.csv");
+  std::ofstream(data) << "a,b\n0,1\n1,0\n1,1\n";
+  expect_error("herd " + data + " --out " + data, 64, "name the same file");
+  EXPECT_EQ(read_whole(data), "a,b\n0,1\n1,0\n1,1\n");
+  // A link that leads nowhere yet is followed and stays one.
+  ASSERT_EQ(drover_command(run + " --out " + folder.file("dangling.MAR")).exit_code, 0);
+  EXPECT_TRUE(std::filesystem::is_symlink(folder.file("dangling.MAR")));
+  EXPECT_TRUE(std::filesystem::is_regular_file(folder.file("later.MAR")));
+}
+
+TEST(EdgeCases, ClosedAndFullStreams) {
+  TemporaryFolder folder;
+  const std::string program(DROVER_COMMAND);
+  const auto code = [&](const std::string& line) { return WEXITSTATUS(std::system(line.c_str())); };
+  for (const char* words : {" --help", " --version", " --version --json", " marginals --help"})
+    EXPECT_EQ(code(program + words + " > /dev/full 2> /dev/null"), 73) << words;
+  // A warning goes to stderr in this run; wherever that leads, the result is there.
+  const std::string run = program + " marginals " + grid() + " --method gibbs --sweeps 4 --burn-in 2 --out " +
+                          folder.file("r.MAR");
+  for (const char* where : {" > /dev/null 2> /dev/full", " > /dev/null 2>&-", " > /dev/null 2>&- <&-"}) {
+    std::filesystem::remove(folder.file("r.MAR"));
+    EXPECT_EQ(code(run + where), 0) << where;
+    EXPECT_TRUE(read_whole(folder.file("r.MAR")).starts_with("MAR\n")) << where;
+  }
+  EXPECT_EQ(code(run + " >&- 2> /dev/null"), 73);
+}
+
+TEST(EdgeCases, VersionAsJson) {
+  const CommandResult result = drover_command("--version --json");
+  ASSERT_EQ(result.exit_code, 0);
+  for (const char* field : {"version", "compiler", "instruction_set", "libraries"})
+    EXPECT_TRUE(result.json().contains(field)) << field;
 }
 
 TEST(EdgeCases, PipesAreWrittenOnce) {

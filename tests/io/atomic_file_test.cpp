@@ -1,6 +1,9 @@
 #include "drover/io/atomic_file.hpp"
 
 #include <sys/stat.h>
+#include <unistd.h>
+
+#include <fstream>
 
 #include "tests/support/io_support.hpp"
 
@@ -8,6 +11,55 @@ namespace drover {
 namespace {
 
 using namespace drover::testing;
+
+// What a killed program left is removed by the next that writes the same file; what is in use stays.
+TEST(AtomicFile, RemovesWhatKilledProgramsLeft) {
+  TemporaryFolder folder;
+  const std::string path = folder.file("out");
+  for (const char* stale : {"out.123-0.tmp", "out.99999-17.tmp"}) std::ofstream(folder.file(stale)) << "half";
+  for (const char* other : {"out.tmp", "out.a-1.tmp", "out.1-.tmp", "other.123-0.tmp", "xout.123-0.tmp"})
+    std::ofstream(folder.file(other)) << "mine";
+  AtomicFile first(path);
+  EXPECT_EQ(folder.count(), 6U);
+  AtomicFile second(path);  // the first one's file is locked
+  EXPECT_EQ(folder.count(), 7U);
+  first.write("first");
+  first.commit();
+  second.write("second");
+  second.commit();
+  EXPECT_EQ(slurp(path), "second");
+  EXPECT_EQ(folder.count(), 6U);
+}
+
+TEST(AtomicFile, FollowsLinksAlsoToFilesThatAreNotThereYet) {
+  TemporaryFolder folder;
+  std::filesystem::create_directory(folder.file("sub"));
+  std::filesystem::create_symlink("sub/b", folder.file("a"));
+  std::filesystem::create_symlink("c", folder.file("sub/b"));
+  write_file(folder.file("a"), "text");
+  EXPECT_TRUE(std::filesystem::is_symlink(folder.file("a")));
+  EXPECT_TRUE(std::filesystem::is_symlink(folder.file("sub/b")));
+  EXPECT_EQ(slurp(folder.file("sub/c")), "text");
+}
+
+TEST(AtomicFile, KeepsModeAndOwner) {
+  TemporaryFolder folder;
+  const std::string path = folder.file("out");
+  write_file(path, "old");
+  ASSERT_EQ(chmod(path.c_str(), 0640), 0);
+  const bool root = geteuid() == 0;
+  if (root) {
+    ASSERT_EQ(chown(path.c_str(), 12, 34), 0);
+  }
+  write_file(path, "new");
+  struct stat status {};
+  ASSERT_EQ(stat(path.c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 07777, 0640U);
+  if (root) {
+    EXPECT_EQ(status.st_uid, 12U);
+    EXPECT_EQ(status.st_gid, 34U);
+  }
+}
 
 TEST(AtomicFile, AppearsOnCommitOnly) {
   TemporaryFolder folder;

@@ -127,13 +127,14 @@ TEST(SegmentStore, AShortSegmentIsMergedByItsDraws) {
   };
   while (store.segment_length() < 4) close(static_cast<float>(draws % 5) / 4, store.segment_length());
   while (store.segments() < 15) close(static_cast<float>(draws % 3) / 2, 4);
-  close(1, 1);  // the sixteenth
+  const double fifteenth = static_cast<double>((draws - 4) % 3) / 2;
+  close(static_cast<float>(1 - fifteenth), 1);  // the sixteenth
   ASSERT_EQ(store.segments(), 8U);
   EXPECT_EQ(store.draws_of_segments().back(), 5U);
   std::vector<double> means;
   store.means_of_entry(0, means);
-  const double fourteenth = static_cast<double>((draws - 5) % 3) / 2;
-  EXPECT_NEAR(means.back(), (4 * fourteenth + 1) / 5, 1e-6);
+  EXPECT_NEAR(means.back(), (4 * fifteenth + 1 - fifteenth) / 5, 1e-6);
+  EXPECT_NE(fifteenth, 0.5);  // else a plain mean would give the same
   EXPECT_NEAR(store.mean(0), total / static_cast<double>(draws), 1e-6);
 }
 

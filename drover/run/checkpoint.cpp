@@ -1,0 +1,124 @@
+#include "drover/run/checkpoint.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <limits>
+#include <vector>
+
+#include "drover/core/checksum.hpp"
+#include "drover/core/error.hpp"
+#include "drover/io/atomic_file.hpp"
+#include "drover/io/temporary_file.hpp"
+
+namespace drover {
+
+namespace {
+
+// Also what AtomicFile has compressed, as it does when the name ends in .gz.
+std::string read_whole(const std::string& path) {
+  gzFile file = gzopen(path.c_str(), "rb");
+  if (file == nullptr) throw Error(ErrorKind::cannot_read, fmt::format("{}: cannot be read", path));
+  std::string content;
+  std::vector<char> block(std::size_t{1} << 18);
+  int read = 0;
+  while ((read = gzread(file, block.data(), static_cast<unsigned>(block.size()))) > 0)
+    content.append(block.data(), static_cast<std::size_t>(read));
+  gzclose(file);
+  if (read < 0) fail_at({path}, "this checkpoint is damaged: it cannot be decompressed");
+  return content;
+}
+
+std::string size_and_checksum(const std::string& payload) {
+  Checksum checksum;
+  checksum.add(payload.data(), payload.size());
+  return fmt::format("{} bytes, checksum {:016x}\n", payload.size(), checksum.value());
+}
+
+// The file that is locked is removed at the end; whoever waited for it must look whether it is still the one.
+int lock_beside(const std::string& path) {
+  const std::string name = path + ".lock";
+  for (int attempt = 0; attempt < 100; ++attempt) {
+    const int descriptor = open(name.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    if (descriptor < 0)
+      throw Error(ErrorKind::cannot_write, fmt::format("cannot write {}: {}", name, std::strerror(errno)));
+    if (!lock_file(descriptor) && (errno == EAGAIN || errno == EACCES)) {
+      close(descriptor);
+      throw Error(ErrorKind::cannot_write,
+                  fmt::format("cannot write {}: another run is using this checkpoint", path));
+    }
+    struct stat own {
+    }, named{};
+    if (fstat(descriptor, &own) == 0 && stat(name.c_str(), &named) == 0 && own.st_ino == named.st_ino)
+      return descriptor;
+    close(descriptor);
+  }
+  throw Error(ErrorKind::cannot_write, fmt::format("cannot write {}: its lock comes and goes", path));
+}
+
+}  // namespace
+
+Checkpoint::Checkpoint(const Checkpointing& options, std::string run, const RunControl& control)
+    : path_(options.file),
+      header_("drover checkpoint " + std::move(run)),
+      seconds_between_(options.every),
+      control_(control),
+      next_save_(control.seconds() + options.every) {
+  if (options.resume && !wanted()) throw OptionError("resume", "true", "a checkpoint file to go on from");
+  if (wanted()) lock_ = lock_beside(path_);
+}
+
+Checkpoint::~Checkpoint() {
+  if (saving_.valid()) saving_.wait();
+  if (lock_ < 0) return;
+  unlink((path_ + ".lock").c_str());
+  close(lock_);
+}
+
+void Checkpoint::write(const std::string& payload) const {
+  AtomicFile file(path_);
+  file.write(header_);
+  file.write(size_and_checksum(payload));
+  file.write(payload);
+  file.commit();
+}
+
+void Checkpoint::save(std::string payload, const std::function<void()>& before) {
+  wait();
+  next_save_ = std::numeric_limits<double>::infinity();
+  saving_ = std::async(std::launch::async, [this, before, payload = std::move(payload)] {
+    const double begin = control_.seconds();
+    if (before) before();
+    write(payload);
+    const double end = control_.seconds();
+    next_save_ = end + std::max(seconds_between_, end - begin);
+  });
+}
+
+void Checkpoint::wait() {
+  if (saving_.valid()) saving_.get();
+}
+
+std::string Checkpoint::load() const {
+  const std::string content = read_whole(path_);
+  const std::size_t first_end = content.find('\n');
+  const std::size_t second_end =
+      first_end == std::string::npos ? first_end : content.find('\n', first_end + 1);
+  const std::string header = content.substr(0, first_end);
+  if (header + "\n" != header_)
+    fail_at({path_, 1}, fmt::format("this checkpoint is of another run: expected '{}', found '{}'",
+                                    header_.substr(0, header_.size() - 1), header.substr(0, 200)));
+  std::string payload = second_end == std::string::npos ? "" : content.substr(second_end + 1);
+  if (content.substr(first_end + 1, second_end - first_end) != size_and_checksum(payload))
+    fail_at({path_, 2},
+            "this checkpoint is damaged: its content does not have the size and checksum it states");
+  return payload;
+}
+
+}  // namespace drover
