@@ -26,12 +26,14 @@ std::uint64_t wanted_samples(const InferenceOptions& options) {
   return options.samples.value_or(1000);
 }
 
-std::uint64_t usual_burn_in(const Problem& problem, std::uint32_t chains) {
+std::uint64_t usual_burn_in(const Problem& problem, std::uint32_t chains, double update_cost) {
   const double per_sweep = static_cast<double>(std::max<std::size_t>(1, problem.graph().size())) * chains;
-  return static_cast<std::uint64_t>(std::clamp(1e9 / per_sweep, 100.0, 1000.0));
+  const double least = std::clamp(100 / update_cost, 30.0, 100.0);
+  return static_cast<std::uint64_t>(std::clamp(1e9 / (per_sweep * update_cost), least, 1000.0));
 }
 
-ChainOptions chain_options(const Problem& problem, Task task, std::uint32_t default_chains) {
+ChainOptions chain_options(const Problem& problem, Task task, std::uint32_t default_chains,
+                           double update_cost) {
   const InferenceOptions& asked = problem.options();
   const Chains& chains = asked.chains;
   ChainOptions options;
@@ -40,7 +42,7 @@ ChainOptions chain_options(const Problem& problem, Task task, std::uint32_t defa
   options.thin = chains.thin;
   options.target_rhat = chains.target_rhat.value_or(0);
   options.target_mcse = chains.target_mcse.value_or(0);
-  const std::uint64_t usual = usual_burn_in(problem, options.chains);
+  const std::uint64_t usual = usual_burn_in(problem, options.chains, update_cost);
   if (task == Task::marginals) options.state_values = asked.state_values;
   options.burn_in = chains.burn_in.value_or(usual);
 

@@ -23,12 +23,15 @@ inline const std::string chain_option_names =
     "chains sweeps burn-in thin samples target-rhat target-mcse pairs check checkpoint checkpoint-every "
     "resume";
 
-/// Sweeps of burn-in where none are asked for: about 10^9 updates, between 100 and 1000 sweeps.
-std::uint64_t usual_burn_in(const Problem& problem, std::uint32_t chains);
+/// Sweeps of burn-in where none are asked for: the work of about 10^9 updates of a spin, between 100 and 1000
+/// sweeps; fewer than 100, but at least 30, where an update costs more. `update_cost` is in updates of a
+/// spin, by a rough count: it decides how long a default run of a large model takes, and nothing else.
+std::uint64_t usual_burn_in(const Problem& problem, std::uint32_t chains, double update_cost = 1);
 
 /// Sweeps, burn-in and thinning for the task. Defaults depend on the size of the work only: the usual
 /// burn-in, then twice as many sweeps that count. Raises usage for options that contradict one another.
-ChainOptions chain_options(const Problem& problem, Task task, std::uint32_t default_chains);
+ChainOptions chain_options(const Problem& problem, Task task, std::uint32_t default_chains,
+                           double update_cost = 1);
 
 /// options.samples, or 1000.
 std::uint64_t wanted_samples(const InferenceOptions& options);
@@ -224,11 +227,21 @@ SampleResult sample_by_chains(const Problem& problem, std::string_view method, c
 /// The two tasks of a sampler by chains. An Adapter says how to make its kernel, and nothing twice:
 ///
 ///   static std::uint32_t default_chains(const Problem&);
+///   static double update_cost(const Problem&);  // as in usual_burn_in(); may be left out: 1
 ///   template <class Go>  // go(run_name, kernel[, see_state]) runs the chains and returns the result
 ///   static auto run(const Problem&, const ChainOptions&, const RunControl&, Go go);
 template <class Adapter>
+double update_cost_of(const Problem& problem) {
+  if constexpr (requires { Adapter::update_cost(problem); })
+    return Adapter::update_cost(problem);
+  else
+    return 1;
+}
+
+template <class Adapter>
 MarginalsResult chain_marginals(const Problem& problem, const RunControl& control) {
-  const ChainOptions options = chain_options(problem, Task::marginals, Adapter::default_chains(problem));
+  const ChainOptions options = chain_options(problem, Task::marginals, Adapter::default_chains(problem),
+                                             update_cost_of<Adapter>(problem));
   return Adapter::run(problem, options, control,
                       [&](std::string_view name, const auto& kernel, auto... see_state) {
                         return marginals_by_chains(problem, name, kernel, options, control, see_state...);
@@ -239,7 +252,8 @@ template <class Adapter>
 SampleResult chain_sample(const Problem& problem, const RunControl& control, DrawConsumer& consumer) {
   const ChainOptions options =
       chain_options(problem, Task::sample,
-                    chains_for_samples(wanted_samples(problem.options()), Adapter::default_chains(problem)));
+                    chains_for_samples(wanted_samples(problem.options()), Adapter::default_chains(problem)),
+                    update_cost_of<Adapter>(problem));
   return Adapter::run(
       problem, options, control, [&](std::string_view name, const auto& kernel, auto... see_state) {
         return sample_by_chains(problem, name, kernel, options, control, consumer, see_state...);

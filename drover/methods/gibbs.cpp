@@ -1,4 +1,6 @@
 // The registry's entry for single-site Gibbs sampling.
+#include <algorithm>
+
 #include "drover/methods/all.hpp"
 #include "drover/methods/gibbs_kernel.hpp"
 
@@ -12,6 +14,12 @@ std::string why_not(const Problem& problem, Task) {
 
 struct GibbsAdapter {
   static std::uint32_t default_chains(const Problem& problem) { return default_gibbs_chains(problem); }
+  /// Tables are drawn from state by state.
+  static double update_cost(const Problem& problem) {
+    const Graph& graph = problem.graph();
+    if (graph.is_spin() || graph.size() == 0) return 1;
+    return std::max(1.0, static_cast<double>(graph.unary.size()) / (2 * static_cast<double>(graph.size())));
+  }
 
   template <class Go>
   static auto run(const Problem& problem, const ChainOptions& options, const RunControl&, Go go) {

@@ -27,6 +27,7 @@ struct Acceptance {
 
 struct GradientsAdapter {
   static std::uint32_t default_chains(const Problem&) { return 16; }
+  static double update_cost(const Problem&) { return 30; }
 
   template <class Go>
   static auto run(const Problem& problem, const ChainOptions&, const RunControl&, Go go) {

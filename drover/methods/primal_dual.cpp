@@ -87,6 +87,7 @@ struct PrimalDualAdapter {
 
 struct TreeAdapter {
   static std::uint32_t default_chains(const Problem&) { return 64; }
+  static double update_cost(const Problem&) { return 10; }
 
   template <class Go>
   static auto run(const Problem& problem, const ChainOptions& options, const RunControl&, Go go) {

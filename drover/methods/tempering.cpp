@@ -23,6 +23,9 @@ Details details_of(const TemperingReport& report) {
           {"round_trip_rate", report.round_trip_rate}};
 }
 
+// Every chain has a dozen replicas or more.
+constexpr double tempering_cost = 10;
+
 // Depends on nothing that may change when a run is resumed.
 LadderOptions ladder_options(const Problem& problem, const ChainOptions& chains, const RunControl& control) {
   LadderOptions options;
@@ -30,7 +33,7 @@ LadderOptions ladder_options(const Problem& problem, const ChainOptions& chains,
   options.rungs = problem.options().temperatures.count;
   options.hottest = problem.options().temperatures.min_inverse;
   options.sweeps = problem.options().chains.burn_in ? std::max<std::uint64_t>(64, chains.burn_in)
-                                                    : usual_burn_in(problem, chains.chains);
+                                                    : usual_burn_in(problem, chains.chains, tempering_cost);
   if (chains.tuning > 0) options.sweeps = std::max<std::uint64_t>(64, chains.tuning);
   options.control = &control;
   return options;
@@ -54,6 +57,7 @@ void add_report(const Ladder& ladder, const SwapCounts& counts, RunFacts& facts)
 
 struct TemperingAdapter {
   static std::uint32_t default_chains(const Problem&) { return 16; }
+  static double update_cost(const Problem&) { return tempering_cost; }
 
   template <class Go>
   static auto run(const Problem& problem, const ChainOptions& options, const RunControl& control, Go go) {

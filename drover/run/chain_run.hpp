@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "drover/core/large_memory.hpp"
 #include "drover/core/parallel.hpp"
 #include "drover/core/run_control.hpp"
 #include "drover/run/archive.hpp"
@@ -75,7 +76,8 @@ class ChainRun {
     const std::uint32_t batches = (options.chains + lanes - 1) / lanes;
     for (std::uint32_t b = 0; b < batches; ++b) states_.push_back(kernel.start(options.seed, b * lanes));
     const std::size_t entries = sums_values() ? kernel.size() : kernel.entry_count();
-    sums_.assign(batches, LaneSums(entries * lanes, 0.0F));
+    sums_.resize(batches);
+    for (LaneSums& sums : sums_) assign_large(sums, entries * lanes, 0.0F);
     store_ = SegmentStore(entries, options.chains, options.estimator_memory);
     burn_in_ = options.burn_in;
     trace_.capacity = std::clamp<std::size_t>((std::size_t{1} << 24) / options.chains, 16, 1024);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cassert>
 
+#include "drover/core/large_memory.hpp"
 #include "drover/core/parallel.hpp"
 
 namespace drover {
@@ -18,7 +19,7 @@ SegmentStore::SegmentStore(std::size_t entries, std::uint32_t chains, std::size_
     chains_per_group_ *= 2;
     groups_ = (chains_ + chains_per_group_ - 1) / chains_per_group_;
   }
-  means_.assign(entries_ * groups_ * capacity_, 0.0F);
+  assign_large(means_, entries_ * groups_ * capacity_, 0.0F);
 }
 
 std::uint64_t SegmentStore::draws() const {
@@ -34,12 +35,12 @@ std::uint32_t SegmentStore::chains_in_group(std::uint32_t group) const {
 namespace {
 
 // mean = (before mean + sum) / after; with nothing before, the mean is not read.
-void absorb_lanes(float* means, const float* sums, std::uint32_t lanes, double before, double after) {
+void absorb_lanes(float* means, const float* sums, std::size_t lanes, double before, double after) {
   const double share = 1 / after, kept = before / after;
   if (before == 0)
-    for (std::uint32_t lane = 0; lane < lanes; ++lane) means[lane] = static_cast<float>(share * sums[lane]);
+    for (std::size_t lane = 0; lane < lanes; ++lane) means[lane] = static_cast<float>(share * sums[lane]);
   else
-    for (std::uint32_t lane = 0; lane < lanes; ++lane)
+    for (std::size_t lane = 0; lane < lanes; ++lane)
       means[lane] = static_cast<float>(kept * means[lane] + share * sums[lane]);
 }
 
@@ -76,7 +77,15 @@ void SegmentStore::absorb(std::span<LaneSums> sums, std::uint32_t lanes, std::ui
       means[group] = static_cast<float>((earlier + sum / count) / after);
     }
   };
+  // One batch whose lanes are the groups: means and sums stand alike.
+  const bool alike = sums.size() == 1 && lanes == groups_ && chains_per_group_ == 1;
   parallel_for(IndexRange(0, entries_, 1024), [&](const IndexRange& range) {
+    if (alike) {
+      float* const here = sums[0].data() + range.begin() * lanes;
+      absorb_lanes(row(range.begin(), segment), here, range.size() * lanes, before, after);
+      std::fill_n(here, range.size() * lanes, 0.0F);
+      return;
+    }
     for (std::size_t entry = range.begin(); entry != range.end(); ++entry) {
       if (chains_per_group_ == 1)
         absorb_apart(entry);

@@ -86,7 +86,7 @@ class SegmentStore {
   std::uint64_t segment_length_ = 1;
   std::uint64_t open_draws_ = 0;
   std::vector<std::uint64_t> draws_;
-  std::vector<float> means_;
+  AlignedFloats means_;
 };
 
 }  // namespace drover

@@ -8,12 +8,12 @@
 //
 //   sweep s draws from  p(x)^beta_s,   beta_0 < beta_1 < ... (hot to cold)
 //
-// The chains of one State of the kernel are a batch. A batch spends a fifth of its budget on one anneal of
+// The chains of one State of the kernel are a batch. A batch spends half of its budget on one anneal of
 // all its chains, from hot to cold. Then the chains are recombined, which makes of them a state no worse than
 // any, on sparse graphs far better than any: each part of the graph comes from the chain that did best there.
 // The rest of the budget are rounds of about 100 sweeps: all chains begin in the best state, are heated, a
-// little less in every round, cooled and recombined with it. Nothing is ever lost by that, and coordinate
-// ascent ends every round. Batches are independent, run as tasks of oneTBB, and are recombined in their
+// little less in every round, cooled and recombined with it. Nothing is ever lost by that. Coordinate
+// ascent ends a batch. Batches are independent, run as tasks of oneTBB, and are recombined in their
 // order, so that the result depends on the seed and the counts alone.
 //
 // The budget is a number of sweeps, or a share of the control's time; either way the whole schedule fits into
@@ -163,21 +163,39 @@ class BatchAnneal {
       cool(state, budget, {std::clamp(heated, range.hot, range.cold), range.cold}, from, to);
       collect(state, reads, budget);
     }
+    batch_.log_score = merger_.polish(batch_.state);
     return std::move(batch_);
   }
 
+  /// Sweeps that fit into what is left of the control's time, from a few that lead nowhere: two per cent of
+  /// it, or one sweep.
+  double sweeps_that_fit() {
+    const RunControl& control = *options_.control;
+    typename K::State state = kernel_.start(options_.seed, 0);
+    inverse_temperatures_.assign(kernel_.lanes(), static_cast<float>(options_.range.hot));
+    kernel_.set_inverse_temperatures(state, inverse_temperatures_);
+    const double begin = control.time_fraction();
+    std::uint64_t sweeps = 0;
+    double now = begin;
+    do {
+      kernel_.sweep(state, sweeps++);
+      now = control.time_fraction();
+    } while (now < begin + 0.02 && !control.should_stop());
+    return static_cast<double>(sweeps) * (1 - now) / std::max(now - begin, 1e-9);
+  }
+
  private:
-  // A fifth, but at least 100 sweeps, for a good start; of time no more than leaves some for the collection.
+  // A half, but at least 100 sweeps, for a good start; of time no more than leaves some for the collection.
   double first_share(const AnnealBudget& budget) const {
     const double all = budget.is_time() ? 0.7 : 1;
     if (options_.round_sweeps == 0) return all;
     const double few = budget.sweeps() > 0 ? 100 / budget.sweeps() : 0;
-    return few >= 0.7 ? all : std::max(few, 0.2);
+    return few >= 0.7 ? all : std::max(few, 0.5);
   }
 
   // The hot end of a round, as a share of the coldest inverse temperature: best at 0.1 to 0.2 on grids and
   // on random graphs, hotter on the former.
-  static double reheat(double progress) { return 0.08 * std::pow(0.25 / 0.08, progress); }
+  static double reheat(double progress) { return 0.12 * std::pow(0.25 / 0.12, progress); }
 
   // Sweeps from hot to cold while the share of the budget that is spent goes from `from` to `to`.
   void cool(typename K::State& state, const AnnealBudget& budget, TemperatureRange range, double from,
@@ -199,7 +217,6 @@ class BatchAnneal {
       kernel_.read(state, lane, met_);
       merger_.recombine(batch_.state, met_, room_);
     }
-    batch_.log_score = merger_.polish(batch_.state);
   }
 
   const K& kernel_;
@@ -256,20 +273,17 @@ AnnealResult annealed_gibbs_by_time(const Graph& graph, const K& kernel, const A
   std::uint32_t batches = 0;
   parallel_for(std::uint32_t{0}, workers, [&](std::uint32_t worker) {
     BatchAnneal<K> anneal(kernel, merger, options);
-    // The first batch is short, and shows how many sweeps fit into the rest.
-    double end = control.time_fraction() + 0.05 * (1 - control.time_fraction()), fitting = 0;
+    double fitting = anneal.sweeps_that_fit();
     for (bool first = worker == 0; first || !control.should_stop(); first = false) {
       std::unique_lock lock(mutex);
       const std::uint32_t number = batches++;
       lock.unlock();
       const double begin = control.time_fraction();
-      const AnnealedBatch batch =
-          anneal.run(number * kernel.lanes(), kernel.lanes(), AnnealBudget(control, end, fitting));
-      const double now = control.time_fraction(), left = 1 - now;
-      fitting = static_cast<double>(batch.sweeps) * left / std::max(now - begin, 1e-9);
       const double coming = std::max(1.0, std::round(fitting / static_cast<double>(options.sweeps)));
-      end = now + left / coming;
-      fitting /= coming;
+      const AnnealBudget budget(control, begin + (1 - begin) / coming, fitting / coming);
+      const AnnealedBatch batch = anneal.run(number * kernel.lanes(), kernel.lanes(), budget);
+      const double now = control.time_fraction();
+      fitting = static_cast<double>(batch.sweeps) * (1 - now) / std::max(now - begin, 1e-9);
       lock.lock();
       collector.take(batch, kernel.lanes());
     }

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "drover/core/large_memory.hpp"
 #include "drover/core/parallel.hpp"
 #include "drover/sample/gibbs/spin_scan.hpp"
 #include "drover/sample/lane_random.hpp"
@@ -625,7 +626,7 @@ GibbsSpinBytes::GibbsSpinBytes(const SpinGraph& graph, Scan scan)
   neighbours_.resize(group_size * group_begin_.back());
   weights_.resize(neighbours_.size());
   odds_.resize(neighbours_.size());
-  tables_.resize(std::size_t{64} * group_begin_.back());
+  assign_large(tables_, std::size_t{64} * group_begin_.back(), std::uint8_t{0});
   parallel_for(IndexRange(0, size(), 4096), [&](const IndexRange& range) {
     for (std::size_t i = range.begin(); i < range.end(); ++i) {
       const std::size_t begin = group_size * group_begin_[i], end = group_size * group_begin_[i + 1];
@@ -663,7 +664,7 @@ GibbsSpinBytes::State GibbsSpinBytes::start(std::uint64_t seed, std::uint32_t fi
   State state;
   state.seed = seed;
   state.first_chain = first_chain;
-  state.bytes.resize(std::size_t{64} * size());
+  assign_large(state.bytes, std::size_t{64} * size(), std::uint8_t{0});
   state.inverse_temperatures.assign(lanes(), 1.0f);
   if (scan_ == Scan::random) state.order.resize(size());
   const LaneRandom random(seed, Stream::start);

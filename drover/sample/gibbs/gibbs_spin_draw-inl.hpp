@@ -2,7 +2,8 @@
 //
 // With field f = log p(x=1 | rest) - log p(x=0 | rest), the less likely value has probability
 // q = 1 / (1 + exp(|f|)) and is drawn when u (1 + exp(|f|)) < 1. Working from the small side keeps the
-// relative precision of q down to 2^-32, the step of u, for both values; below that q counts as zero.
+// relative precision of q down to 2^-31, the step of u, for both values; below that q counts as zero. (31
+// bits, as they are a signed integer: most instruction sets convert no other to float.)
 //
 // At temperature 1 no exponential is needed: exp(-f) is the product of exp(-bias) and the exp(-weight) of the
 // neighbours that are 1, all known beforehand. This holds while the product stays in the range of floats, |f|
@@ -84,12 +85,17 @@ HWY_INLINE FloatVector probability_of(FloatVector field) {
   return hn::IfThenElse(hn::Gt(field, hn::Zero(d)), hn::Sub(one, unlikely), unlikely);
 }
 
+/// 2^31 u: an odd number below 2^31.
+HWY_INLINE hn::Vec<hn::RebindToSigned<FloatTag>> odd_number(WordVector random) {
+  return hn::BitCast(hn::RebindToSigned<FloatTag>(),
+                     hn::Or(hn::ShiftRight<1>(random), hn::Set(WordTag(), 1U)));
+}
+
 /// One vector of draws.
 HWY_INLINE FloatMask draw_mask(FloatVector field, WordVector random) {
   const FloatTag d;
-  const WordTag dw;
-  const FloatVector scale = hn::Set(d, 0x1p-32f);
-  const FloatVector u = hn::ConvertTo(d, hn::Or(random, hn::Set(dw, 1U)));
+  const FloatVector scale = hn::Set(d, 0x1p-31f);
+  const FloatVector u = hn::ConvertTo(d, odd_number(random));
   const FloatVector total = hn::Add(hn::Set(d, 1.0f), exp_positive(hn::Abs(field)));
   return hn::Xor(hn::Lt(hn::Mul(hn::Mul(u, scale), total), hn::Set(d, 1.0f)), hn::Gt(field, hn::Zero(d)));
 }
@@ -104,9 +110,10 @@ HWY_INLINE FloatVector probability_of_odds(FloatVector odds) {
 /// precision near zero, so that small probabilities of either value are right.
 HWY_INLINE FloatMask draw_mask_of_odds(FloatVector odds, WordVector random) {
   const FloatTag d;
-  const WordTag dw;
-  const WordVector u = hn::Or(random, hn::Set(dw, 1U));
-  return hn::Lt(hn::Mul(hn::ConvertTo(d, u), odds), hn::ConvertTo(d, hn::Sub(hn::Zero(dw), u)));
+  const hn::RebindToSigned<FloatTag> di;
+  const auto u = odd_number(random);
+  const auto rest = hn::Sub(hn::Set(di, 0x7fffffff), hn::Sub(u, hn::Set(di, 1)));
+  return hn::Lt(hn::Mul(hn::ConvertTo(d, u), odds), hn::ConvertTo(d, rest));
 }
 
 /// Draws all 64 lanes given exp(-f).

@@ -51,6 +51,21 @@ HWY_INLINE void combine_word(const LatticeRow& row, std::size_t k, FloatVector* 
   }
 }
 
+// sums[2 j] += p[j] for j < count.
+HWY_INLINE void add_to_every_second(float* HWY_RESTRICT sums, const float* HWY_RESTRICT p,
+                                    std::size_t count) {
+  const FloatTag d;
+  std::size_t j = 0;
+  // What lies between gets zeros added, all but what follows the last.
+  for (; j + vector_lanes < count; j += vector_lanes) {
+    alignas(64) float spread[2 * vector_lanes];
+    hn::StoreInterleaved2(hn::Load(d, p + j), hn::Zero(d), d, spread);
+    add_to(sums + 2 * j, hn::Load(d, spread));
+    add_to(sums + 2 * j + vector_lanes, hn::Load(d, spread + vector_lanes));
+  }
+  for (; j < count; ++j) sums[2 * j] += p[j];
+}
+
 template <bool product, bool summed>
 HWY_INLINE void draw_words(const LatticeRow& row, float inverse_temperature, const LaneWords& lane_words,
                            std::uint32_t place, float* HWY_RESTRICT sums) {
@@ -68,8 +83,7 @@ HWY_INLINE void draw_words(const LatticeRow& row, float inverse_temperature, con
       for (std::size_t v = 0; v < vector_count; ++v)
         hn::Store(product ? probability_of_odds(totals[v]) : probability_of(totals[v]), d,
                   p + v * vector_lanes);
-      for (std::size_t j = 64 * k; j < std::min(row.sites, 64 * (k + 1)); ++j)
-        sums[2 * j + row.shift] += p[j - 64 * k];
+      add_to_every_second(sums + 128 * k + row.shift, p, std::min<std::size_t>(64, row.sites - 64 * k));
     }
     row.own[k] = product ? draw_word_of_odds(totals, random) : draw_word(totals, random);
   }
