@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 #include "drover/draw/layer_order.hpp"
@@ -46,6 +47,57 @@ std::vector<char> break_cycles(std::size_t size, std::vector<Arc>& arcs) {
   return turned;
 }
 
+/// Moves every node to that end of its free layers that makes its arcs shorter in total. Whether any moved.
+bool move_nodes(const std::vector<Nodes>& in, const std::vector<Nodes>& out, const Nodes& order,
+                Nodes& layer) {
+  bool moved = false;
+  for (auto v = order.rbegin(); v != order.rend(); ++v) {
+    if (in[*v].size() == out[*v].size()) continue;
+    std::uint32_t best = in[*v].size() > out[*v].size() ? 0 : std::numeric_limits<std::uint32_t>::max();
+    if (in[*v].size() > out[*v].size())
+      for (std::uint32_t u : in[*v]) best = std::max(best, layer[u] + 1);
+    else
+      for (std::uint32_t u : out[*v]) best = std::min(best, layer[u] - 1);
+    moved |= best != layer[*v];
+    layer[*v] = best;
+  }
+  return moved;
+}
+
+/// The same for groups of nodes that arcs of length 1 join, which single moves cannot part. Whether one
+/// moved.
+bool move_groups(const std::vector<Nodes>& in, const std::vector<Nodes>& out, Nodes& layer) {
+  std::vector<char> met(layer.size());
+  for (std::uint32_t start = 0; start < layer.size(); ++start) {
+    if (met[start]) continue;
+    Nodes group{start};
+    met[start] = 1;
+    std::size_t entering = 0, leaving = 0;
+    std::uint32_t slack_in = std::numeric_limits<std::uint32_t>::max(), slack_out = slack_in;
+    for (std::size_t next = 0; next < group.size(); ++next) {
+      const std::uint32_t v = group[next];
+      const auto look = [&](std::uint32_t u, std::uint32_t length, std::size_t& count, std::uint32_t& slack) {
+        if (length > 1) {  // an arc within the group may be longer: it counts on both sides
+          ++count;
+          slack = std::min(slack, length - 1);
+        } else if (!met[u]) {
+          met[u] = 1;
+          group.push_back(u);
+        }
+      };
+      for (std::uint32_t u : in[v]) look(u, layer[v] - layer[u], entering, slack_in);
+      for (std::uint32_t u : out[v]) look(u, layer[u] - layer[v], leaving, slack_out);
+    }
+    if (entering == leaving) continue;
+    if (leaving > entering)
+      for (std::uint32_t v : group) layer[v] += slack_out;
+    else
+      for (std::uint32_t v : group) layer[v] -= slack_in;
+    return true;
+  }
+  return false;
+}
+
 /// Moves nodes down from layers that are too full. Those with a long way below them stay first (Coffman and
 /// Graham 1972 schedule jobs on few machines so).
 void limit_layers(const std::vector<Nodes>& in, const std::vector<Nodes>& out, const Nodes& order,
@@ -75,7 +127,8 @@ Nodes assign_layers(std::size_t size, const std::vector<Arc>& arcs) {
     out[arc.from].push_back(arc.to);
     in[arc.to].push_back(arc.from);
   }
-  Nodes layer(size), order, waits(size);
+  constexpr std::uint32_t middle = std::uint32_t{1} << 31;  // groups may move up from the first layer
+  Nodes layer(size, middle), order, waits(size);
   for (std::uint32_t v = 0; v < size; ++v) {
     waits[v] = static_cast<std::uint32_t>(in[v].size());
     if (waits[v] == 0) order.push_back(v);
@@ -85,20 +138,7 @@ Nodes assign_layers(std::size_t size, const std::vector<Arc>& arcs) {
       layer[v] = std::max(layer[v], layer[order[next]] + 1);
       if (--waits[v] == 0) order.push_back(v);
     }
-  const std::uint32_t deepest = *std::max_element(layer.begin(), layer.end());
-  for (bool moved = true; moved;) {
-    moved = false;
-    for (auto v = order.rbegin(); v != order.rend(); ++v) {
-      std::uint32_t low = 0, high = deepest;
-      for (std::uint32_t u : in[*v]) low = std::max(low, layer[u] + 1);
-      for (std::uint32_t u : out[*v]) high = std::min(high, layer[u] - 1);
-      const std::uint32_t best = in[*v].size() > out[*v].size()   ? low
-                                 : in[*v].size() < out[*v].size() ? high
-                                                                  : layer[*v];
-      moved |= best != layer[*v];
-      layer[*v] = best;
-    }
-  }
+  while (move_nodes(in, out, order, layer) || move_groups(in, out, layer)) continue;
   const std::uint32_t first = *std::min_element(layer.begin(), layer.end());
   for (std::uint32_t& l : layer) l -= first;
   limit_layers(in, out, order, layer);

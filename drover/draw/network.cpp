@@ -166,9 +166,10 @@ std::string network_svg(const Model& model, const Distributions& probabilities, 
   std::string out = fmt::format(
       "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"drover-network\" width=\"{0:.0f}\" "
       "height=\"{1:.0f}\" "
+      "style=\"max-width:100%;height:auto;min-width:{5:.0f}px\" "
       "viewBox=\"-{2} -{2} {0:.0f} {1:.0f}\" role=\"img\" aria-label=\"A network of {3} variables and {4} "
       "arcs\">\n",
-      std::ceil(width), std::ceil(height), margin, model.variable_count(), arcs.size());
+      std::ceil(width), std::ceil(height), margin, model.variable_count(), arcs.size(), 0.62 * width);
   const auto write = [&]<class... Values>(fmt::format_string<Values...> format, Values&&... values) {
     fmt::format_to(std::back_inserter(out), format, std::forward<Values>(values)...);
   };
