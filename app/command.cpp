@@ -57,6 +57,7 @@ std::vector<Command>& all_commands() {
     list.push_back(settings_command("stream"));
     list.push_back(compare_command());
     for (const char* name : {"generate", "convert"}) list.push_back(settings_command(name));
+    list.push_back(serve_command());
     list.push_back(methods_command());
     list.push_back(settings_command("bench"));
     list.push_back(completion_command());

@@ -17,6 +17,7 @@ Command herd_command();
 Command learn_command();
 Command compare_command();
 Command diagnose_command();
+Command serve_command();
 Command methods_command();
 Command completion_command();
 Command man_command();
