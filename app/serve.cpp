@@ -86,7 +86,7 @@ int run(const Call& call, const ServeOptions& asked) {
     continue;
   server.stop();
   // A client that does not read cannot keep the program from ending.
-  if (end.wait_for(std::chrono::milliseconds(700)) != std::future_status::ready) std::_Exit(0);
+  if (end.wait_for(std::chrono::milliseconds(400)) != std::future_status::ready) std::_Exit(0);
   serving.join();
   return 0;
 }
@@ -106,7 +106,7 @@ Command serve_command() {
   auto options = std::make_shared<ServeOptions>();
   Command command{
       "serve",
-      "the live page: a network that answers clicks, in the browser",
+      "the live page: a network that answers clicks, a sampler that is watched",
       {{"MODEL", "a model file, any format, plain or gzip; without it, embedded examples", false, true}},
       "drover serve models/sprinkler.bif",
       {},

@@ -4,8 +4,10 @@
 #include <httplib.h>
 #include <sys/random.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <mutex>
 #include <thread>
@@ -49,39 +51,45 @@ std::string cookie_of(const std::string& header, const std::string& name) {
   return {};
 }
 
+/// How many connections are open; outlives the threads that serve them.
+struct Door {
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::size_t open = 0;
+  bool ending = false;
+
+  void end_waiting() {
+    const std::lock_guard hold(mutex);
+    ending = true;
+    changed.notify_all();
+  }
+};
+
 /// A thread per connection, and no more connections than it was told: the next one waits until another ends.
 class Connections : public httplib::TaskQueue {
  public:
-  explicit Connections(std::size_t most) : most_(most) {}
+  Connections(std::shared_ptr<Door> door, std::size_t most) : door_(std::move(door)), most_(most) {}
 
   void enqueue(std::function<void()> serve) override {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return open_ < most_ || ending_; });
-    ++open_;
-    std::thread([this, serve = std::move(serve)] {
+    std::unique_lock lock(door_->mutex);
+    door_->changed.wait(lock, [&] { return door_->open < most_ || door_->ending; });
+    ++door_->open;
+    std::thread([door = door_, serve = std::move(serve)] {
       serve();
-      const std::lock_guard hold(mutex_);
-      --open_;
-      changed_.notify_all();
+      const std::lock_guard hold(door->mutex);
+      --door->open;
+      door->changed.notify_all();
     }).detach();
   }
-  void stop_waiting() {
-    const std::lock_guard hold(mutex_);
-    ending_ = true;
-    changed_.notify_all();
-  }
   void shutdown() override {
-    std::unique_lock lock(mutex_);
-    ending_ = true;
-    changed_.wait(lock, [&] { return open_ == 0; });
+    std::unique_lock lock(door_->mutex);
+    door_->ending = true;
+    door_->changed.wait(lock, [&] { return door_->open == 0; });
   }
 
  private:
+  const std::shared_ptr<Door> door_;
   const std::size_t most_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::size_t open_ = 0;
-  bool ending_ = false;
 };
 
 constexpr const char* policy =
@@ -104,10 +112,8 @@ class HttpServer::Engine {
   explicit Engine(const HttpOptions& options)
       : options_(options), token_(random_secret()), secret_(random_secret()) {
     server_.new_task_queue = [this] {
-      auto* connections = new Connections(options_.most_connections);  // the server deletes it
-      const std::lock_guard hold(mutex_);
-      return connections_ = connections;
-    };
+      return new Connections(door_, options_.most_connections);
+    };  // it deletes it
     server_.set_payload_max_length(options.most_body_bytes);
     server_.set_keep_alive_timeout(1);
     server_.set_keep_alive_max_count(1'000'000);
@@ -163,18 +169,27 @@ class HttpServer::Engine {
   }
   void on_new_address(std::function<void(const std::string&)> hear) { hear_ = std::move(hear); }
 
+  void run() {
+    {
+      const std::lock_guard hold(mutex_);
+      if (stopping_) return;
+      started_ = true;
+    }
+    server_.listen_after_bind();
+    ended_ = true;
+  }
   void stop() {
-    stopping_ = true;
+    {
+      const std::lock_guard hold(mutex_);
+      stopping_ = true;
+      if (!started_) return;
+    }
+    // Until it listens, the library does not hear that it should not.
+    while (!ended_ && !server_.is_running()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
     server_.stop();
-    const std::lock_guard hold(mutex_);
-    if (connections_ != nullptr) connections_->stop_waiting();
+    door_->end_waiting();
   }
   bool stopping() const { return stopping_; }
-  void run() {
-    server_.listen_after_bind();
-    const std::lock_guard hold(mutex_);
-    connections_ = nullptr;
-  }
 
  private:
   static void refuse(httplib::Response& response, int status, const std::string& why) {
@@ -247,8 +262,9 @@ class HttpServer::Engine {
   std::vector<std::string> hosts_;
   std::uint16_t port_ = 0;
   std::function<void(const std::string&)> hear_;
-  Connections* connections_ = nullptr;
-  std::atomic<bool> stopping_ = false;
+  std::shared_ptr<Door> door_ = std::make_shared<Door>();
+  std::atomic<bool> stopping_ = false, ended_ = false;
+  bool started_ = false;
   httplib::Server server_;  // last: its threads end before what they use
 };
 

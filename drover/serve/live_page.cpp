@@ -304,7 +304,15 @@ class LivePage::Engine {
     const auto open = subject();
     const auto start = std::chrono::steady_clock::now();
     const RunControl limit(control_, options_.seconds_per_request);
-    const NetworkAnswer found = open->exact().marginals(findings_in(question), limit);
+    NetworkAnswer found;
+    try {
+      found = open->exact().marginals(findings_in(question), limit);
+    } catch (const Error& error) {  // no fault of the request: the page shows it
+      if (error.kind() != ErrorKind::bad_data) throw;
+      JsonObject object;
+      object.add("impossible", error.what());
+      return answer(object);
+    }
     std::vector<VariableId> variables = variables_in(question);
     if (variables.empty())
       for (VariableId v = 0; v < open->model().variable_count(); ++v) variables.push_back(v);

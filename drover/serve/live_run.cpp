@@ -99,12 +99,9 @@ class LiveRun::Engine : public DrawSink {
     thread_.join();
   }
   void pause(bool paused) {
-    {
-      const std::lock_guard change(mutex_);
-      paused_ = paused && running_;
-      changed_.notify_all();
-    }
-    publish();
+    const std::lock_guard change(mutex_);
+    paused_ = paused && running_;
+    changed_.notify_all();
   }
 
   HttpEvent wait(std::uint64_t version, double seconds) {
@@ -170,7 +167,10 @@ class LiveRun::Engine : public DrawSink {
     }
     if (!paused_) return;
     const Clock::time_point start = Clock::now();
+    held_ = true;
+    publish_locked();
     changed_.wait(lock, [&] { return !paused_ || control_->should_stop(); });
+    held_ = false;
     waited_ += seconds_since(start);
   }
 
@@ -229,7 +229,7 @@ class LiveRun::Engine : public DrawSink {
     const Clock::time_point start = Clock::now();
     const double seconds = running_ ? seconds_since(begun_) - waited_ : ended_;
     JsonObject object;
-    object.add("phase", paused_ ? std::string("paused") : phase_);
+    object.add("phase", held_ ? std::string("paused") : phase_);  // a pause begins with the next draw
     object.add("running", running_);
     object.add("error", error_);
     object.add("method", method_);
@@ -310,7 +310,7 @@ class LiveRun::Engine : public DrawSink {
 
   std::mutex mutex_;  ///< what follows
   std::condition_variable changed_;
-  bool paused_ = false, running_ = false;
+  bool paused_ = false, held_ = false, running_ = false;
   std::string phase_ = "idle", error_, method_;
   std::uint64_t draws_ = 0, sweeps_ = 0, version_ = 0;
   double updates_ = 0, waited_ = 0, ended_ = 0, cost_ = 0;

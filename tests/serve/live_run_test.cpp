@@ -54,15 +54,13 @@ TEST(LiveRun, PausesGoesOnAndStops) {
 
     run.pause();
     wait_until(run, [](const json& one) { return one["phase"] == "paused"; });
-    // The run waits at the end of a draw: from the second look on nothing moves.
-    std::uint64_t before = 0;
-    do before = run.draws();
-    while (run.wait(0, 0.05), run.draws() != before);
+    const std::uint64_t before = run.draws();
     run.wait(~std::uint64_t{0}, 0.2);
     EXPECT_EQ(run.draws(), before);
     run.go_on();
     wait_until(run, [&](const json& one) { return one["draws"] > before + 10; });
     run.pause();
+    wait_until(run, [](const json& one) { return one["phase"] == "paused"; });
     run.stop();  // also while it is held
     EXPECT_EQ(json::parse(run.wait(0, 0).text)["phase"], "stopped");
     EXPECT_EQ(json::parse(run.wait(0, 0).text)["running"], false);

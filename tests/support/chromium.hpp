@@ -38,7 +38,7 @@ class Chromium {
       const int read_end = fcntl(in[0], F_DUPFD, 10), write_end = fcntl(out[1], F_DUPFD, 10);
       dup2(read_end, 3);
       dup2(write_end, 4);
-      const int nothing = open("/dev/null", O_RDWR);
+      const int nothing = ::open("/dev/null", O_RDWR);
       for (int stream : {0, 1, 2}) dup2(nothing, stream);
       const std::string profile = "--user-data-dir=" + folder_.string();
       const std::string size = "--window-size=" + std::to_string(width) + "," + std::to_string(height);

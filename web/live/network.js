@@ -26,9 +26,18 @@ export function networkView(place, model) {
   // ---- asking -------------------------------------------------------------------------------------------
   const send = newest(
     (question) => post("/api/marginals", question),
-    (said, question) => { state.answer = said; state.impossible = null; paint(); side_panels.answered(question); announce(); reportTime(question); },
-    (error, question) => { state.impossible = error.message; stage.classList.add("impossible"); side_panels.answered(question); say(error.message); },
+    (said, question) => {
+      if (said.impossible) return refuse(said.impossible, question);
+      state.answer = said; state.impossible = null; paint(); side_panels.answered(question); announce(); reportTime(question);
+    },
+    (error, question) => refuse(error.message, question),
   );
+  function refuse(why, question) {
+    state.impossible = why;
+    stage.classList.add("impossible");
+    side_panels.answered(question);
+    say(why);
+  }
   function findingsList() {
     return Array.from(state.findings, ([v, finding]) => [v, likelihoodOf(finding, stateCount(v))]);
   }

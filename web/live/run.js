@@ -51,7 +51,7 @@ export function runView(place, model) {
   const rhat = chart("R-hat", "The worst of the watched variables; below the dashed line at 1.01 is good.", { line: 1.01, floor: 1, cut: 1.5 });
   const ess = chart("Effective sample size", "Of the slowest variable: how many independent draws the run is worth for it.", { floor: 0 });
   const slowest = element("tbody", {});
-  place.append(element("div", { class: "run" },
+  place.append(element("div", { class: "sampler" },
     element("div", { class: "controls" }, element("label", {}, "Method ", method), element("label", {}, "Seed ", seed), start, hold, end, save),
     verdict, facts,
     element("div", { class: "cards" }, trace.node, rhat.node, ess.node,
