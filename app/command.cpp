@@ -23,17 +23,6 @@ void describe(OptionList& list, Output& output, std::string_view out, bool repor
   list.add("quiet", "no progress and no warnings on stderr", output.quiet);
 }
 
-void describe_threads(OptionList& list, Limits& limits) {
-  list.add("threads", "N", "threads to use; results do not depend on it", limits.threads, {1, 4096},
-           "all cores");
-}
-
-void describe(OptionList& list, Limits& limits) {
-  list.add("time", "SECONDS", "stop after this time with the result so far", limits.time, {1e-9, 1e9},
-           "no limit");
-  describe_threads(list, limits);
-}
-
 void apply(const Limits& limits) {
   if (limits.time) run_control().limit_time(*limits.time);
   if (!limits.threads) return;

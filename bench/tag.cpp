@@ -18,9 +18,9 @@
 #include <fstream>
 
 #include "drover/tag/conll.hpp"
-#include "drover/tag/feature_templates.hpp"
 #include "drover/tag/crf_tag.hpp"
 #include "drover/tag/crf_train.hpp"
+#include "drover/tag/feature_templates.hpp"
 #include "drover/tag/generate_tagged.hpp"
 
 namespace {

@@ -19,42 +19,15 @@ double largest_magnitude(std::span<const double> values) {
 
 }  // namespace
 
-IteratedModes::PairLists::PairLists(const Pairs& pairs, std::size_t variables) : offsets(variables + 1, 0) {
-  for (std::size_t f = 0; f < pairs.size(); ++f) {
-    ++offsets[pairs.first[f] + 1];
-    ++offsets[pairs.second[f] + 1];
-  }
-  for (std::size_t v = 0; v < variables; ++v) offsets[v + 1] += offsets[v];
-  neighbours.resize(2 * pairs.size());
-  couplings.resize(2 * pairs.size());
-  std::vector<std::size_t> cursor(offsets.begin(), offsets.end() - 1);
-  const auto put = [&](VariableId from, VariableId to, double coupling) {
-    const std::size_t at = cursor[from]++;
-    neighbours[at] = to;
-    couplings[at] = coupling;
-  };
-  for (std::size_t f = 0; f < pairs.size(); ++f) {
-    put(pairs.first[f], pairs.second[f], pairs.couplings[f]);
-    put(pairs.second[f], pairs.first[f], pairs.couplings[f]);
-  }
-}
-
 IteratedModes::IteratedModes(const Graph& graph)
     : graph_(graph),
       spins_(graph.spin_pairs, graph.size()),
       potts_(graph.potts_pairs, graph.size()),
-      table_offsets_(graph.size() + 1, 0),
+      table_lists_(graph.tables, graph.size()),
       tolerances_(graph.size()),
       has_zeros_(!graph.is_strictly_positive()) {
   const std::size_t n = graph.size();
   const Tables& tables = graph.tables;
-  for (VariableId v : tables.scopes) ++table_offsets_[v + 1];
-  for (std::size_t v = 0; v < n; ++v) table_offsets_[v + 1] += table_offsets_[v];
-  table_factors_.resize(tables.scopes.size());
-  std::vector<std::size_t> cursor(table_offsets_.begin(), table_offsets_.end() - 1);
-  for (std::size_t f = 0; f < tables.size(); ++f)
-    for (VariableId v : tables.scope(f)) table_factors_[cursor[v]++] = static_cast<std::uint32_t>(f);
-
   std::vector<double> table_magnitudes(tables.table_count());
   for (std::size_t t = 0; t < table_magnitudes.size(); ++t)
     table_magnitudes[t] = largest_magnitude(tables.table(t));
@@ -63,8 +36,8 @@ IteratedModes::IteratedModes(const Graph& graph)
     for (const PairLists* pairs : {&spins_, &potts_})
       for (std::size_t e = pairs->offsets[v]; e < pairs->offsets[v + 1]; ++e)
         magnitude += std::abs(pairs->couplings[e]);
-    for (std::size_t e = table_offsets_[v]; e < table_offsets_[v + 1]; ++e)
-      magnitude += table_magnitudes[tables.table_of[table_factors_[e]]];
+    for (std::size_t e = table_lists_.offsets[v]; e < table_lists_.offsets[v + 1]; ++e)
+      magnitude += table_magnitudes[tables.table_of[table_lists_.factors[e]]];
     tolerances_[v] = relative_rounding * magnitude;
   }
 }
@@ -160,8 +133,8 @@ struct IteratedModes::Ascent {
     const PairLists& potts = modes.potts_;
     for (std::size_t e = potts.offsets[v]; e < potts.offsets[v + 1]; ++e)
       finite[begin + x[potts.neighbours[e]]] += potts.couplings[e];
-    for (std::size_t e = modes.table_offsets_[v]; e < modes.table_offsets_[v + 1]; ++e) {
-      const std::size_t f = modes.table_factors_[e];
+    for (std::size_t e = modes.table_lists_.offsets[v]; e < modes.table_lists_.offsets[v + 1]; ++e) {
+      const std::size_t f = modes.table_lists_.factors[e];
       const auto table = graph.tables.values(f);
       const Row at = row(f, v);
       for (std::uint32_t k = 0; k < states; ++k) add(begin + k, table[at.base + k * at.stride]);
@@ -199,8 +172,8 @@ struct IteratedModes::Ascent {
       push(u);
     }
     x[v] = to;
-    for (std::size_t e = modes.table_offsets_[v]; e < modes.table_offsets_[v + 1]; ++e) {
-      const std::size_t f = modes.table_factors_[e];
+    for (std::size_t e = modes.table_lists_.offsets[v]; e < modes.table_lists_.offsets[v + 1]; ++e) {
+      const std::size_t f = modes.table_lists_.factors[e];
       const auto table = graph.tables.values(f);
       const std::size_t stride_of_v = row(f, v).stride;
       for (VariableId u : graph.tables.scope(f)) {

@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "drover/compile/graph.hpp"
+#include "drover/infer/factor_lists.hpp"
 
 namespace drover {
 
@@ -46,19 +47,11 @@ class IteratedModes {
 
  private:
   struct Ascent;
-  /// The pairs that each variable is in.
-  struct PairLists {
-    std::vector<std::size_t> offsets;
-    std::vector<VariableId> neighbours;
-    std::vector<double> couplings;
-    PairLists(const Pairs& pairs, std::size_t variables);
-  };
 
   const Graph& graph_;
   PairLists spins_;
   PairLists potts_;
-  std::vector<std::size_t> table_offsets_;  ///< factors of variable v: table_factors_[table_offsets_[v] ...]
-  std::vector<std::uint32_t> table_factors_;
+  TableLists table_lists_;
   std::vector<double> tolerances_;  ///< per variable, the rounding error of a fresh local sum
   bool has_zeros_;
 };

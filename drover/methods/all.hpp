@@ -30,6 +30,8 @@ Method swendsen_wang_method();
 Method partial_swendsen_wang_method();
 Method generalized_swendsen_wang_method();
 Method mean_field_method();
+Method race_method();
+Method bracket_method();
 
 /// Why exact inference is affordable, for `chosen_because`.
 std::string exact_reason(const Problem& problem);

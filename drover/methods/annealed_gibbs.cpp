@@ -1,8 +1,10 @@
 // The registry's entry for annealed Gibbs (drover/sample/anneal/annealed_gibbs.hpp).
 #include "drover/sample/anneal/annealed_gibbs.hpp"
 
+#include <tbb/task_arena.h>
+
 #include <algorithm>
-#include <limits>
+#include <cmath>
 
 #include "drover/methods/all.hpp"
 #include "drover/methods/gibbs_kernel.hpp"
@@ -15,59 +17,67 @@ std::string why_not(const Problem&, Task) {
   return "";
 }
 
+// What a sweep of one chain costs, in updates of a spin that has few neighbours.
+double sweep_cost(const Graph& graph) {
+  const auto size = static_cast<double>(std::max<std::size_t>(1, graph.size()));
+  if (graph.is_spin()) return std::max(size, 0.25 * static_cast<double>(graph.spin_pairs.size()));
+  return std::max(size, 1.5 * static_cast<double>(graph.unary.size()) +
+                            static_cast<double>(graph.pair_count() + graph.tables.scopes.size()));
+}
+
+// Batches of about 2000 sweeps do best on small models, where several are better than a long one; large
+// models get about 10^10 updates in all, but at least 200 sweeps.
+constexpr double usual_work = 1e10, usual_sweeps = 2000;
+
 BestStateResult map(const Problem& problem, const RunControl& control) {
   const Chains& chains = problem.options().chains;
   const Graph& graph = problem.graph();
+  const double cost = sweep_cost(graph);
   AnnealOptions options;
   options.seed = problem.options().seed;
-  options.reads = chains.count.value_or(128);
-  // About 10^10 updates by default, between 200 and 10,000 sweeps.
-  const double per_sweep = static_cast<double>(std::max<std::size_t>(1, graph.size())) * options.reads;
-  options.sweeps =
-      chains.sweeps.value_or(static_cast<std::uint64_t>(std::clamp(1e10 / per_sweep, 200.0, 10'000.0)));
   options.control = &control;
+  options.reads = chains.count.value_or(
+      64 * static_cast<std::uint32_t>(std::clamp(usual_work / (64 * usual_sweeps * cost), 2.0, 16.0)));
+  options.sweeps = chains.sweeps.value_or(
+      static_cast<std::uint64_t>(std::clamp(usual_work / (cost * options.reads), 200.0, usual_sweeps)));
   if (const auto hottest = problem.options().temperatures.min_inverse) {
     options.range = temperature_range(graph);
     options.range.hot = *hottest;
   }
-  // With a time limit and no number of reads, whole annealing runs follow one another until the time is up.
-  const bool repeat = control.has_time_limit() && !chains.count;
+  // With a time limit and neither chains nor sweeps, batches follow one another until the time is up.
+  const bool by_time = control.has_time_limit() && !chains.count && !chains.sweeps;
   BestStateResult result;
-  result.resolved["chains"] = options.reads;
-  result.resolved["sweeps"] = options.sweeps;
+  if (by_time) {
+    options.sweeps = static_cast<std::uint64_t>(usual_sweeps);
+  } else {
+    result.resolved["chains"] = options.reads;
+    result.resolved["sweeps"] = options.sweeps;
+  }
   const auto observe = [&](std::uint32_t reads, double) {
     Progress progress;
     progress.phase = "annealing";
     progress.fraction =
-        std::max(control.time_fraction(), repeat ? 0.0 : static_cast<double>(reads) / options.reads);
+        std::max(control.time_fraction(), by_time ? 0.0 : static_cast<double>(reads) / options.reads);
     control.report(progress);
   };
-  std::vector<double> scores;
-  with_lane_kernel(problem, options.reads, [&](const auto& kernel) {
-    do {
-      AnnealResult one = annealed_gibbs(graph, kernel, options, observe);
-      scores.insert(scores.end(), one.read_scores.begin(), one.read_scores.end());
-      if (result.assignment.empty() || one.log_score > result.log_score) {
-        result.assignment = std::move(one.assignment);
-        result.log_score = one.log_score;
-      }
-      result.sweeps += one.sweeps;
-      options.seed += 0x9E3779B97F4A7C15U;  // fresh reads, far from any seed a person would type
-    } while (repeat && !control.should_stop());
-    return 0;
+  AnnealResult found = with_lane_kernel(problem, options.reads, [&](const auto& kernel) {
+    return by_time ? annealed_gibbs_by_time(
+                         graph, kernel, options,
+                         static_cast<std::uint32_t>(tbb::this_task_arena::max_concurrency()), observe)
+                   : annealed_gibbs(graph, kernel, options, observe);
   });
-  result.chains = static_cast<std::uint32_t>(scores.size());
+  result.assignment = std::move(found.assignment);
+  result.log_score = found.log_score;
+  result.sweeps = found.sweeps;
+  result.chains = found.reads;
   result.updates = static_cast<double>(result.sweeps) * static_cast<double>(graph.size());
-  if (!scores.empty()) {
-    const double best = result.log_score;
-    const auto hits = std::count_if(scores.begin(), scores.end(),
-                                    [&](double s) { return s >= best - 1e-9 * (1 + std::abs(best)); });
-    double mean = 0;
-    for (double score : scores) mean += score / static_cast<double>(scores.size());
-    result.details = {{"reads", scores.size()},
-                      {"reads_at_best", static_cast<std::int64_t>(hits)},
-                      {"mean_log_score", mean}};
-  }
+  const std::vector<double>& scores = found.batch_scores;
+  const double best = result.log_score;
+  const auto hits = std::count_if(scores.begin(), scores.end(),
+                                  [&](double s) { return s >= best - 1e-9 * (1 + std::abs(best)); });
+  result.details = {{"reads", found.reads},
+                    {"batches", scores.size()},
+                    {"batches_at_best", static_cast<std::int64_t>(hits)}};
   warn_of_connectivity(problem, result);
   return result;
 }
@@ -76,8 +86,8 @@ BestStateResult map(const Problem& problem, const RunControl& control) {
 
 Method annealed_gibbs_method() {
   return {"annealed-gibbs",
-          "Gibbs sampling while the temperature falls; keeps the best state, polished",
-          "Kirkpatrick et al. 1983; Geman and Geman 1984",
+          "Gibbs sampling while the temperature falls, again and again from the best parts of all chains",
+          "Kirkpatrick et al. 1983; Moebius et al. 1997; Tinos et al. 2015",
           why_not,
           nullptr,
           map,

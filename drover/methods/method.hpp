@@ -13,10 +13,13 @@
 #include "drover/compile/graph.hpp"
 #include "drover/core/run_control.hpp"
 #include "drover/infer/junction_tree.hpp"
+#include "drover/methods/live_chains.hpp"
 #include "drover/run/inference_options.hpp"
 #include "drover/run/result.hpp"
 
 namespace drover {
+
+struct ChainOptions;  // drover/run/chain_run.hpp
 
 /// A compiled model, the options of a run, and the facts about the model that methods ask for, each worked
 /// out once, when first asked; from any thread.
@@ -68,6 +71,9 @@ struct Method {
   /// precision.
   double largest_log_factor = 1e30;
   bool knows_gates = false;  ///< works on compact_graph(); other methods need gates that have a table
+  /// Samplers by chains only: makes the chains, lets `use` run them, and says what there is to say of them.
+  /// options.chains = 0: the usual number.
+  RunFacts (*enter)(const Problem&, const ChainOptions&, const RunControl&, const UseChains& use) = nullptr;
 
   bool does(Task task) const;
 };
@@ -89,8 +95,9 @@ struct Choice {
   std::string because;  ///< empty when the user named the method
 };
 
-/// The method the options name, or for "auto" the one that suits the problem best. Raises usage for an
-/// unknown name (with the nearest), misfit for a method that does not fit (with one that does).
-Choice choose_method(const Problem& problem, Task task);
+/// The method the options name, or for "auto" the one that suits the problem best, other than exact inference
+/// when that was `tried`. Raises usage for an unknown name (with the nearest), misfit for a method that does
+/// not fit (with one that does).
+Choice choose_method(const Problem& problem, Task task, bool tried_exact = false);
 
 }  // namespace drover

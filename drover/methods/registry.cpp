@@ -30,6 +30,8 @@ std::span<const Method> all_methods() {
   // clang-format off
   static const std::vector<Method> methods = {
       exact_method(),
+      race_method(),
+      bracket_method(),
       gibbs_method(),
       blocked_gibbs_method(),
       tempering_method(),
@@ -76,8 +78,11 @@ std::size_t Problem::memory_limit_bytes() const {
 const ExactPlan& Problem::exact_plan() const {
   const std::lock_guard lock(working_out_);
   if (!exact_plan_) {
+    // An order that is found too late is of no use.
+    const RunControl part(
+        control_, control_.has_time_limit() ? std::optional(0.25 * control_.seconds_left()) : std::nullopt);
     ExactOptions options;
-    options.control = &control_;
+    options.control = &part;
     exact_plan_ = plan_exact(graph(), options);
   }
   return *exact_plan_;
@@ -169,20 +174,22 @@ std::vector<std::string_view> preference(const Problem& problem, Task task) {
   const bool positive = problem.graph().is_strictly_positive();
   switch (task) {
     case Task::marginals:
+      return positive ? std::vector<std::string_view>{"exact", "race", "gibbs"}
+                      : std::vector<std::string_view>{"exact", "race", "blocked-gibbs", "gibbs", "bp"};
     case Task::sample:
       return positive ? std::vector<std::string_view>{"exact", "gibbs"}
                       : std::vector<std::string_view>{"exact", "blocked-gibbs", "gibbs", "bp"};
     case Task::map:
       return {"exact", "annealed-gibbs", "max-product"};
     case Task::logz:
-      return {"exact", "ais", "bp"};
+      return {"exact", "bracket", "ais", "bp"};
   }
   return {};
 }
 
 }  // namespace
 
-Choice choose_method(const Problem& problem, Task task) {
+Choice choose_method(const Problem& problem, Task task, bool tried_exact) {
   const std::string& wanted = problem.options().method;
   if (wanted != "auto") {
     const Method& method = method_named(wanted);
@@ -198,7 +205,9 @@ Choice choose_method(const Problem& problem, Task task) {
   std::string refused;
   for (std::string_view name : preference(problem, task)) {
     const Method& method = method_named(name);
-    const std::string reason = why_not(method, problem, task);
+    const std::string reason = tried_exact && name == "exact"
+                                   ? "exact inference took more than its share of the time"
+                                   : why_not(method, problem, task);
     if (!reason.empty()) {
       refused += fmt::format("{}{}: {}", refused.empty() ? "" : "; ", name, reason);
       continue;

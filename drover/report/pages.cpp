@@ -77,6 +77,26 @@ void add_network(ReportData& page, const Marginals& answer, const Model& model) 
   page.network_svg = network_svg(model, answer.probabilities, answer.evidence);
 }
 
+void add_race(ReportData& page, const std::vector<RaceEntry>& race) {
+  if (race.empty()) return;
+  ReportTable table{
+      "The race of samplers",
+      "Work is counted, about a nanosecond of one core a unit. The sampler whose slowest entries gained most "
+      "effective samples per work went on.",
+      {"Sampler", "Chains", "Sweeps", "Work", "Effective samples per 10^9", "R-hat", "Nested R-hat", ""},
+      {}};
+  const auto figure = [](double value, const char* format) {
+    return std::isfinite(value) ? fmt::format(fmt::runtime(format), value) : std::string("-");
+  };
+  for (const RaceEntry& entry : race)
+    table.rows.push_back({entry.method, std::to_string(entry.chains), std::to_string(entry.sweeps),
+                          figure(entry.work, "{:.3g}"), figure(1e9 * entry.ess_per_work, "{:.3g}"),
+                          figure(std::min(entry.rhat_max, 1e3), "{:.3f}"),
+                          figure(std::min(entry.nested_rhat_max, 1e3), "{:.3f}"),
+                          entry.chosen ? "chosen" : entry.note});
+  page.tables.push_back(std::move(table));
+}
+
 }  // namespace
 
 std::string page_of(const Marginals& answer, const Model& model, const std::string& json,
@@ -108,6 +128,7 @@ std::string page_of(const Marginals& answer, const Model& model, const std::stri
   page.autocorrelation_step = answer.score_lag;
   add_grid_image(page, answer, model);
   add_network(page, answer, model);
+  add_race(page, answer.race);
   return render_report(page);
 }
 

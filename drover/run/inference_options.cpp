@@ -22,12 +22,13 @@ void describe_chains(OptionList& list, InferenceOptions& options, Task task) {
     case Task::sample:
       list.add("chains", "N", "independent chains", chains.count, {1, 1 << 20},
                "as for marginals, but at least 50 draws each");
-      list.add("sweeps", "N", "sweeps after burn-in, instead of a number of samples", chains.sweeps, {1, large},
-               "as many as the samples need");
+      list.add("sweeps", "N", "sweeps after burn-in, instead of a number of samples", chains.sweeps,
+               {1, large}, "as many as the samples need");
       break;
     case Task::map:
       list.add("chains", "N", "annealing runs; climbs of icm and primal-dual-em; chains of herded-gibbs",
-               chains.count, {1, 1 << 20}, "128 (annealed-gibbs), 16 (icm, primal-dual-em, herded-gibbs)");
+               chains.count, {1, 1 << 20},
+               "128 to 1024 by size (annealed-gibbs), 16 (icm, primal-dual-em, herded-gibbs)");
       list.add("sweeps", "N", "sweeps of one annealing run", chains.sweeps, {1, large},
                "10^10 updates in all, between 200 and 10000 sweeps");
       break;

@@ -58,9 +58,26 @@ void fill_run(RunFacts& facts, ModelAnswer& answer) {
   answer.updates = facts.updates;
 }
 
+/// Exact inference that `auto` chose gets a part of the time limit only; should it need more, the next choice
+/// has the rest.
+template <class Run>
+auto run_in_time(const Problem& problem, Task task, const RunControl& control, Choice& choice, Run run) {
+  constexpr double share = 0.6;
+  if (choice.method->name == "exact" && !choice.because.empty() && control.has_time_limit()) {
+    const RunControl part(control, share * control.seconds_left());
+    try {
+      return run(*choice.method, problem, part);
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::stopped) throw;
+    }
+    choice = choose_method(problem, task, true);
+  }
+  return run(*choice.method, problem, control);
+}
+
 /// The road that all questions take: evidence, compile, choose, run, say where it comes from.
-/// `begin(answer)` hears what is known before the run; `run(method, problem, graph)` returns what the method
-/// found; `fill(result, graph, answer)` puts it in terms of the model.
+/// `begin(answer)` hears what is known before the run; `run(method, problem, control)` returns what the
+/// method found; `fill(result, graph, answer)` puts it in terms of the model.
 template <class Answer, class Begin, class Run, class Fill>
 Answer answer_question(const Model& model, const InferenceOptions& options, Task task,
                        const RunControl& control, Begin begin, Run run, Fill fill) {
@@ -70,23 +87,30 @@ Answer answer_question(const Model& model, const InferenceOptions& options, Task
     const Evidence evidence = all_evidence(model, options);
     const Problem problem(compile(model, evidence), options, control);
     const Graph& graph = problem.compact_graph();
-    const Choice choice = choose_method(problem, task);
+    Choice choice = choose_method(problem, task);
     Provenance& provenance = answer.provenance;
     provenance.question = task_name(task);
     provenance.input = options.input.empty() ? model.name : options.input;
-    provenance.method = choice.method->name;
+    provenance.method = choice.method->name;  // for those who hear of the run while it goes on
     provenance.because = choice.because;
     provenance.seed = options.seed;
     provenance.warnings = model.warnings;
     provenance.options = resolved_options(options, task, {});
     fill_model(model, evidence, graph, answer);
     begin(answer, graph);
-    auto result = run(*choice.method, problem);
+    auto result = run_in_time(problem, task, control, choice, run);
+    provenance.method = choice.method->name;
+    provenance.because = choice.because;
+    const Method& ran = result.method.empty() ? *choice.method : method_named(result.method);
+    if (!result.method.empty()) {
+      provenance.method = result.method;
+      provenance.because = result.because;
+    }
     fill_run(result, answer);
     provenance.options = resolved_options(options, task, result.resolved);
-    for (const std::string& name : unused_options(*choice.method, task, options))
+    for (const std::string& name : unused_options(ran, task, options))
       provenance.warnings.push_back(
-          fmt::format("the option {} has no effect: method {} does not use it", name, choice.method->name));
+          fmt::format("the option {} has no effect: method {} does not use it", name, ran.name));
     if (control.stop_requested()) provenance.warnings.emplace_back("interrupted: this is the result so far");
     fill(result, graph, answer);
     provenance.seconds = control.seconds() - start;
@@ -199,6 +223,24 @@ std::string json_rows(const Distributions& rows, std::span<const VariableId> var
   return text + "]";
 }
 
+std::string to_json(const std::vector<RaceEntry>& race) {
+  std::vector<std::string> rows;
+  for (const RaceEntry& entry : race) {
+    JsonObject row;
+    row.add("method", entry.method);
+    row.add("work", entry.work);
+    row.add("ess_per_work", entry.ess_per_work);
+    row.add("rhat_max", entry.rhat_max);
+    row.add("nested_rhat_max", entry.nested_rhat_max);
+    row.add("chains", entry.chains);
+    row.add("sweeps", entry.sweeps);
+    row.add("chosen", entry.chosen);
+    if (!entry.note.empty()) row.add("note", entry.note);
+    rows.push_back(row.line());
+  }
+  return json_list(rows);
+}
+
 // Mean and standard deviation of the log score over the shown chains, at the recorded sweeps.
 std::string to_json(const Trace& trace) {
   std::vector<double> mean(trace.sweep.size(), 0.0), deviation(trace.sweep.size(), 0.0);
@@ -239,13 +281,16 @@ std::span<const double> Marginals::of(std::string_view name) const {
 Marginals marginals(const Model& model, const InferenceOptions& options, const RunControl& control) {
   return answer_question<Marginals>(
       model, options, Task::marginals, control, nothing_before,
-      [&](const Method& method, const Problem& problem) { return method.marginals(problem, control); },
+      [](const Method& method, const Problem& problem, const RunControl& part) {
+        return method.marginals(problem, part);
+      },
       [&](MarginalsResult& result, const Graph& graph, Marginals& answer) {
         answer.probabilities = spread(graph, model, result.marginals, true);
         answer.mcse = spread(graph, model, result.mcse, false);
         answer.rhat = spread(graph, result.rhat);
         answer.ess = spread(graph, result.ess);
         answer.exact = result.exact;
+        answer.race = std::move(result.race);
         answer.converged = result.converged;
         answer.diagnostics = result.diagnostics;
         answer.scores = std::move(result.scores);
@@ -263,7 +308,9 @@ Marginals marginals(const Model& model, const InferenceOptions& options, const R
 BestState best_state(const Model& model, const InferenceOptions& options, const RunControl& control) {
   return answer_question<BestState>(
       model, options, Task::map, control, nothing_before,
-      [&](const Method& method, const Problem& problem) { return method.map(problem, control); },
+      [](const Method& method, const Problem& problem, const RunControl& part) {
+        return method.map(problem, part);
+      },
       [&](BestStateResult& result, const Graph& graph, BestState& answer) {
         answer.assignment = whole_assignment(graph, result.assignment);
         answer.log_score = result.log_score;
@@ -275,7 +322,9 @@ BestState best_state(const Model& model, const InferenceOptions& options, const 
 LogZ log_z(const Model& model, const InferenceOptions& options, const RunControl& control) {
   return answer_question<LogZ>(
       model, options, Task::logz, control, nothing_before,
-      [&](const Method& method, const Problem& problem) { return method.logz(problem, control); },
+      [](const Method& method, const Problem& problem, const RunControl& part) {
+        return method.logz(problem, part);
+      },
       [&](LogZResult& result, const Graph&, LogZ& answer) {
         if (!std::isfinite(result.log_z))
           throw Error(
@@ -300,8 +349,8 @@ Samples sample(const Model& model, const InferenceOptions& options, DrawSink& si
   return answer_question<Samples>(
       model, options, Task::sample, control,
       [&](ModelAnswer& answer, const Graph& graph) { consumer.emplace(graph, answer, sink); },
-      [&](const Method& method, const Problem& problem) {
-        return method.sample(problem, control, *consumer);
+      [&](const Method& method, const Problem& problem, const RunControl& part) {
+        return method.sample(problem, part, *consumer);
       },
       [&](SampleResult& result, const Graph&, Samples& answer) {
         answer.draws = result.draws;
@@ -379,6 +428,7 @@ JsonObject to_json(const Marginals& answer, std::span<const VariableId> query) {
   add_judgement(judge(answer), object);
   object.add_raw("diagnostics", to_json(answer.diagnostics));
   add_run(answer, object);
+  if (!answer.race.empty()) object.add_raw("race", to_json(answer.race));
   if (!answer.pairs.empty()) {
     std::vector<std::string> pairs;
     for (const auto& [i, j] : answer.pairs) pairs.push_back(fmt::format("[{},{}]", i, j));

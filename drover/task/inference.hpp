@@ -55,6 +55,7 @@ struct Marginals : ModelAnswer {
   double best_log_score = not_known;
   std::vector<std::pair<VariableId, VariableId>> pairs;  ///< on request
   Distributions pair_probabilities;                      ///< row-major by the first variable
+  std::vector<RaceEntry> race;  ///< the samplers that were tried, when `auto` let them race
 
   /// Of one variable, by name. Raises usage for a name there is not.
   std::span<const double> of(std::string_view name) const;

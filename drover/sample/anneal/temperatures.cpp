@@ -87,11 +87,10 @@ TemperatureRange temperature_range(const Graph& graph) {
   return {2 * hot_influence / most, cold_changes / *tenth};
 }
 
-double cooled(Cooling cooling, TemperatureRange range, std::uint64_t sweep, std::uint64_t sweeps) {
-  assert(range.hot > 0 && range.cold >= range.hot && sweep < sweeps);
-  const double share = sweeps == 1 ? 1 : static_cast<double>(sweep) / static_cast<double>(sweeps - 1);
-  return cooling == Cooling::linear ? 1 / ((1 - share) / range.hot + share / range.cold)
-                                    : range.hot * std::pow(range.cold / range.hot, share);
+double cooled(Cooling cooling, TemperatureRange range, double progress) {
+  assert(range.hot > 0 && range.cold >= range.hot && progress >= 0 && progress <= 1);
+  return cooling == Cooling::linear ? 1 / ((1 - progress) / range.hot + progress / range.cold)
+                                    : range.hot * std::pow(range.cold / range.hot, progress);
 }
 
 std::vector<double> rising_inverse_temperatures(const Graph& graph, double hottest, std::size_t count) {

@@ -28,8 +28,8 @@ enum class Cooling {
   geometric,  ///< the inverse temperature grows by equal factors
 };
 
-/// The inverse temperature of one of `sweeps` sweeps; the first has range.hot, the last range.cold.
-double cooled(Cooling cooling, TemperatureRange range, std::uint64_t sweep, std::uint64_t sweeps);
+/// The inverse temperature when so much of a schedule is over: range.hot at 0, range.cold at 1.
+double cooled(Cooling cooling, TemperatureRange range, double progress);
 
 /// `count` >= 2 inverse temperatures from `hottest` to 1, for a start: the hot end (which may be 0), then
 /// equal factors from the hottest useful inverse temperature of the graph.
