@@ -50,6 +50,7 @@ std::vector<Command>& all_commands() {
     list.push_back(compare_command());
     list.push_back(generate_command());
     list.push_back(convert_command());
+    list.push_back(serve_command());
     list.push_back(methods_command());
     list.push_back(bench_command());
     list.push_back(completion_command());

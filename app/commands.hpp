@@ -21,6 +21,7 @@ Command diagnose_command();
 Command generate_command();
 Command convert_command();
 Command reproduce_command();
+Command serve_command();
 Command methods_command();
 Command bench_command();
 Command completion_command();

@@ -4,6 +4,7 @@
 #   text    words, collections of documents, naive Bayes (ICU, libzip)
 #   tag     chain and skip-chain models of tagged text (ICU; text)
 #   report  results as HTML pages (ECharts from npm, inlined; whichever of the others are built)
+#   serve   the live page (cpp-httplib)
 # drover is all that were built. A component whose needs are not met is left out, and that is said.
 find_package(Threads REQUIRED)
 find_package(fmt REQUIRED)
@@ -82,7 +83,7 @@ endfunction()
 
 file(GLOB_RECURSE CORE_SOURCES CONFIGURE_DEPENDS drover/*.cpp)
 # One call per question for what a component knows is part of that component.
-list(FILTER CORE_SOURCES EXCLUDE REGEX "/drover/((image|text|tag|report)/|task/(denoise|text|tag)\\.cpp$)")
+list(FILTER CORE_SOURCES EXCLUDE REGEX "/drover/((image|text|tag|report|serve)/|task/(denoise|text|tag)\\.cpp$)")
 drover_component(core ${CORE_SOURCES})
 set_source_files_properties(drover/core/version.cpp PROPERTIES COMPILE_DEFINITIONS DROVER_VERSION="${PROJECT_VERSION}")
 target_link_libraries(drover_core PUBLIC fmt::fmt TBB::tbb ZLIB::ZLIB Threads::Threads nlohmann_json::nlohmann_json
@@ -152,4 +153,26 @@ if(BUILD_report AND NOT DROVER_FUZZ)
   drover_embed(drover_report report_html ${WEB}/report.html report_css ${WEB}/report.css
                selftest_js ${WEB}/selftest.js draw_js ${WEB}/draw.js marginals_js ${WEB}/marginals.js
                sections_js ${WEB}/sections.js report_js ${WEB}/report.js echarts_js ${ECHARTS})
+endif()
+
+find_path(HTTPLIB_INCLUDE httplib.h)
+find_library(HTTPLIB_LIBRARY cpp-httplib)
+mark_as_advanced(HTTPLIB_INCLUDE HTTPLIB_LIBRARY)
+set(HTTPLIB_FOUND FALSE)
+if(HTTPLIB_INCLUDE AND HTTPLIB_LIBRARY)
+  set(HTTPLIB_FOUND TRUE)
+endif()
+drover_wants(serve HTTPLIB_FOUND "cpp-httplib (libcpp-httplib-dev)")
+if(BUILD_serve AND NOT DROVER_FUZZ)
+  include(cmake/embed.cmake)
+  file(GLOB SERVE_SOURCES CONFIGURE_DEPENDS drover/serve/*.cpp)
+  drover_component(serve ${SERVE_SOURCES})
+  target_link_libraries(drover_serve PUBLIC drover_core PRIVATE cpp-httplib)
+  # As Debian built the library: the size of its types depends on it.
+  set_source_files_properties(drover/serve/http_server.cpp PROPERTIES COMPILE_DEFINITIONS CPPHTTPLIB_OPENSSL_SUPPORT)
+  set(LIVE ${PROJECT_SOURCE_DIR}/web/live)
+  drover_embed(drover_serve live_index_html ${LIVE}/index.html live_live_css ${LIVE}/live.css
+               live_main_js ${LIVE}/main.js live_tools_js ${LIVE}/tools.js live_network_js ${LIVE}/network.js
+               live_panels_js ${LIVE}/panels.js live_run_js ${LIVE}/run.js
+               live_sprinkler_bif ${PROJECT_SOURCE_DIR}/models/sprinkler.bif)
 endif()

@@ -17,13 +17,16 @@ install(FILES ${PROJECT_BINARY_DIR}/drover-config.cmake ${PROJECT_BINARY_DIR}/dr
 file(RELATIVE_PATH PKGCONFIG_PREFIX /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
 set(PKGCONFIG_LIBRARIES "")
 set(PKGCONFIG_REQUIRES "")
-foreach(component report tag text image)  # a library stands before those it needs
+foreach(component serve report tag text image)  # a library stands before those it needs
   if(component IN_LIST DROVER_BUILT)
     string(APPEND PKGCONFIG_LIBRARIES " -ldrover_${component}")
   endif()
 endforeach()
 if(image IN_LIST DROVER_BUILT)
   string(APPEND PKGCONFIG_REQUIRES " libpng")
+endif()
+if(serve IN_LIST DROVER_BUILT)
+  string(APPEND PKGCONFIG_REQUIRES " cpp-httplib")
 endif()
 if(text IN_LIST DROVER_BUILT)
   string(APPEND PKGCONFIG_REQUIRES " icu-uc libzip")

@@ -2,6 +2,7 @@
 "use strict";
 
 addOverview();
+addNetwork();
 addImages();
 addDiagnostics(addMarginals());
 addExtras();

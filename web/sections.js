@@ -26,6 +26,19 @@ function addOverview() {
   }
 }
 
+// The picture stands in the page as it was made; here it only finds its place.
+function addNetwork() {
+  const picture = document.getElementById("network");
+  if (!picture.querySelector("svg")) return;
+  heading("Network");
+  const node = card("", "Every variable with the probabilities of its states, in per cent; observed variables are marked.");
+  picture.hidden = false;
+  picture.className = "scroll network";
+  picture.tabIndex = 0;
+  node.append(picture);
+  page.append(node);
+}
+
 // Dark blue through green to yellow: ordered in lightness, so it survives grey print and colour blindness.
 const stops = [[52, 24, 84], [54, 92, 141], [33, 145, 140], [122, 201, 88], [250, 230, 60]];
 function shade(value) {

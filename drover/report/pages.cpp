@@ -8,6 +8,7 @@
 #include "drover/compile/graph.hpp"
 #include "drover/compile/lattice.hpp"
 #include "drover/core/version.hpp"
+#include "drover/draw/network.hpp"
 #include "drover/report/page_parts.hpp"
 #include "drover/report/report.hpp"
 
@@ -69,6 +70,13 @@ void add_grid_image(ReportData& page, const Marginals& answer, const Model& mode
   page.images.push_back(std::move(image));
 }
 
+/// Bayesian networks that can be taken in at a glance.
+void add_network(ReportData& page, const Marginals& answer, const Model& model) {
+  constexpr std::size_t most_variables = 60;
+  if (model.kind != ModelKind::bayes || model.variable_count() > most_variables) return;
+  page.network_svg = network_svg(model, answer.probabilities, answer.evidence);
+}
+
 void add_race(ReportData& page, const std::vector<RaceEntry>& race) {
   if (race.empty()) return;
   ReportTable table{
@@ -119,6 +127,7 @@ std::string page_of(const Marginals& answer, const Model& model, const std::stri
   page.autocorrelation = answer.score_autocorrelation;
   page.autocorrelation_step = answer.score_lag;
   add_grid_image(page, answer, model);
+  add_network(page, answer, model);
   add_race(page, answer.race);
   return render_report(page);
 }

@@ -9,7 +9,8 @@
 
 namespace drover {
 
-/// `query` picks variables to show; empty: all. A model that is a grid of spins is also shown as a picture.
+/// `query` picks variables to show; empty: all. A model that is a grid of spins is also shown as a picture,
+/// a Bayesian network of up to 60 variables as a network.
 std::string page_of(const Marginals& answer, const Model& model, const std::string& json,
                     std::span<const VariableId> query = {});
 std::string page_of(const BestState& answer, const std::string& json, std::span<const VariableId> query = {});

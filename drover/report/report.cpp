@@ -294,6 +294,7 @@ std::string render_report(const ReportData& data) {
                                       {"verdict", verdict},
                                       {"data", values},
                                       {"result", result},
+                                      {"network", data.network_svg},
                                       {"css", assets::report_css()},
                                       {"selftest", assets::selftest_js()},
                                       {"echarts", assets::echarts_js()},

@@ -64,6 +64,7 @@ struct ReportData {
   std::vector<std::pair<std::string, std::string>> evidence;  ///< observed variables and their states
   std::vector<ReportTable> tables;
   std::vector<ReportFigure> figures;
+  std::string network_svg;  ///< a picture of the model, one <svg> element (drover/draw/network.hpp)
 };
 
 /// Beyond these the page shows the first ones and says so; the result file has all.

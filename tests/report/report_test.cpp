@@ -146,6 +146,12 @@ TEST(Report, ManyVariablesAreCutAndQuick) {
   EXPECT_LT(page.size(), 12'000'000u);
 }
 
+TEST(Report, NetworkStandsInThePage) {
+  ReportData data;
+  data.network_svg = "<svg class=\"drover-network\"></svg>";
+  EXPECT_EQ(count(render_report(data), "<div id=\"network\" hidden>" + data.network_svg + "</div>"), 1u);
+}
+
 TEST(Report, LargeResultsStayOutside) {
   ReportData data;
   data.result_json = '"' + std::string(report_max_result_bytes, 'a') + '"';

@@ -1,0 +1,80 @@
+// A client that says exactly what it is told to: requests as text over a socket.
+#pragma once
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+
+namespace drover::testing {
+
+class Socket {
+ public:
+  Socket(const char* address, std::uint16_t port)
+      : descriptor_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    sockaddr_in place{};
+    place.sin_family = AF_INET;
+    place.sin_port = htons(port);
+    inet_pton(AF_INET, address, &place.sin_addr);
+    connected_ = connect(descriptor_, reinterpret_cast<const sockaddr*>(&place), sizeof place) == 0;
+  }
+  ~Socket() { close(descriptor_); }
+  Socket(const Socket&) = delete;
+  Socket& operator=(const Socket&) = delete;
+
+  bool connected() const { return connected_; }
+  void send(const std::string& text) {
+    std::size_t sent = 0;
+    while (sent < text.size()) {
+      const ssize_t count = ::send(descriptor_, text.data() + sent, text.size() - sent, MSG_NOSIGNAL);
+      if (count <= 0) return;
+      sent += static_cast<std::size_t>(count);
+    }
+  }
+  /// Until the other side closes, or `enough` has come.
+  std::string receive(const std::string& enough = "") {
+    std::string text;
+    char buffer[4096];
+    while (enough.empty() || text.find(enough) == std::string::npos) {
+      const ssize_t count = recv(descriptor_, buffer, sizeof buffer, 0);
+      if (count <= 0) break;
+      text.append(buffer, static_cast<std::size_t>(count));
+    }
+    return text;
+  }
+
+ private:
+  int descriptor_;
+  bool connected_ = false;
+};
+
+struct Reply {
+  int status = 0;
+  std::string head, body;
+  bool says(const std::string& line) const { return head.find(line) != std::string::npos; }
+};
+
+inline Reply parse_reply(const std::string& text) {
+  Reply reply;
+  const std::size_t end = text.find("\r\n\r\n");
+  reply.head = text.substr(0, end);
+  if (end != std::string::npos) reply.body = text.substr(end + 4);
+  if (reply.head.size() > 12) reply.status = std::atoi(reply.head.c_str() + 9);
+  return reply;
+}
+
+/// `lines` are headers, each with its line end; Connection: close is added.
+inline Reply exchange(std::uint16_t port, const std::string& first_line, const std::string& lines,
+                      const std::string& body = "") {
+  Socket socket("127.0.0.1", port);
+  socket.send(first_line + " HTTP/1.1\r\n" + lines + "Connection: close\r\n" +
+              (body.empty() ? "" : "Content-Length: " + std::to_string(body.size()) + "\r\n") + "\r\n" +
+              body);
+  return parse_reply(socket.receive());
+}
+
+}  // namespace drover::testing

@@ -1,0 +1,224 @@
+// Every line of the promise on top of http_server.hpp, spoken to over a bare socket.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+
+#include <cctype>
+#include <thread>
+
+#include "drover/core/error.hpp"
+#include "drover/serve/http_server.hpp"
+#include "drover/serve/live_page.hpp"
+#include "tests/serve/http_client.hpp"
+
+namespace drover {
+namespace {
+
+using testing::exchange;
+using testing::Reply;
+using testing::Socket;
+
+class Serve : public ::testing::Test {
+ protected:
+  void SetUp() override { start({}); }
+  void TearDown() override { end(); }
+
+  void start(HttpOptions options, const LiveOptions& live = {}) {
+    end();
+    server_ = std::make_unique<HttpServer>(options);
+    page_ = std::make_unique<LivePage>(live_example(), live, *server_, control_);
+    thread_ = std::thread([this] { server_->run(); });
+    port_ = server_->port();
+    host_ = fmt::format("Host: 127.0.0.1:{}\r\n", port_);
+    origin_ = fmt::format("Origin: http://127.0.0.1:{}\r\n", port_);
+  }
+  void end() {
+    if (!server_) return;
+    server_->stop();
+    thread_.join();
+    page_.reset();
+    server_.reset();
+  }
+  std::string token() const {
+    const std::string address = server_->address();
+    return address.substr(address.find("token=") + 6);
+  }
+  /// The header line that a browser sends once it has been let in.
+  std::string let_in() {
+    const Reply reply = exchange(port_, "GET /?token=" + token(), host_);
+    const std::size_t begin = reply.head.find("Set-Cookie: ") + 12;
+    return "Cookie: other=1; " + reply.head.substr(begin, reply.head.find(';', begin) - begin) + "\r\n";
+  }
+  const std::string json_ = "Content-Type: application/json\r\n";
+
+  RunControl control_;
+  std::unique_ptr<HttpServer> server_;
+  std::unique_ptr<LivePage> page_;
+  std::thread thread_;
+  std::uint16_t port_ = 0;
+  std::string host_, origin_;
+};
+
+TEST_F(Serve, ListensOnLoopbackOnly) {
+  EXPECT_TRUE(Socket("127.0.0.1", port_).connected());
+  EXPECT_FALSE(Socket("127.0.0.2", port_).connected());
+}
+
+TEST_F(Serve, TheTokenIsGoodOnceAndBecomesACookie) {
+  const std::string first = token();
+  EXPECT_EQ(first.size(), 64u);  // 256 bits
+  for (char c : first) EXPECT_TRUE(std::isxdigit(static_cast<unsigned char>(c)));
+  EXPECT_EQ(exchange(port_, "GET /?token=" + std::string(64, '0'), host_).status, 403);
+  EXPECT_EQ(exchange(port_, "GET /?token=", host_).status, 403);
+  const Reply reply = exchange(port_, "GET /?token=" + first, host_);
+  EXPECT_EQ(reply.status, 303);
+  EXPECT_TRUE(reply.says("Location: /\r\n"));
+  EXPECT_TRUE(reply.says("; HttpOnly; SameSite=Strict; Path=/"));
+  EXPECT_EQ(exchange(port_, "GET /?token=" + first, host_).status, 403);
+  EXPECT_NE(token(), first);
+}
+
+TEST_F(Serve, NothingWithoutTheCookie) {
+  for (const char* path : {"/", "/main.js", "/api/model", "/api/network", "/nothing"})
+    EXPECT_EQ(exchange(port_, std::string("GET ") + path, host_).status, 403) << path;
+  EXPECT_EQ(exchange(port_, "POST /api/best", host_ + origin_ + json_, "{}").status, 403);
+  const std::string wrong = fmt::format("Cookie: drover-{}={}\r\n", port_, std::string(64, 'a'));
+  EXPECT_EQ(exchange(port_, "GET /api/model", host_ + wrong).status, 403);
+  EXPECT_EQ(exchange(port_, "GET /api/model", host_ + let_in()).status, 200);
+}
+
+TEST_F(Serve, KnowsItsOwnNamesOnly) {
+  const std::string cookie = let_in();
+  for (const std::string& host :
+       {std::string("evil.example"), fmt::format("evil.example:{}", port_), std::string("127.0.0.1"),
+        fmt::format("127.0.0.1.evil.example:{}", port_), fmt::format("127.0.0.1:{}", port_ ^ 1)}) {
+    EXPECT_EQ(exchange(port_, "GET /api/model", "Host: " + host + "\r\n" + cookie).status, 421) << host;
+    EXPECT_EQ(exchange(port_, "GET /?token=" + token(), "Host: " + host + "\r\n").status, 421) << host;
+  }
+  EXPECT_EQ(exchange(port_, "GET /api/model", cookie).status, 421);
+  EXPECT_EQ(exchange(port_, "GET /api/model", fmt::format("Host: localhost:{}\r\n", port_) + cookie).status,
+            200);
+}
+
+TEST_F(Serve, ChangesOnlyByItsOwnPageAndInJson) {
+  const std::string known = host_ + let_in();
+  EXPECT_EQ(exchange(port_, "POST /api/best", known + origin_ + json_, "{}").status, 200);
+  EXPECT_EQ(exchange(port_, "POST /api/best", known + json_, "{}").status, 403);
+  EXPECT_EQ(exchange(port_, "POST /api/best", known + json_ + "Origin: null\r\n", "{}").status, 403);
+  EXPECT_EQ(exchange(port_, "POST /api/best", known + json_ + "Origin: http://evil.example\r\n", "{}").status,
+            403);
+  EXPECT_EQ(exchange(port_, "POST /api/best", known + origin_ + "Content-Type: text/plain\r\n", "{}").status,
+            415);
+  EXPECT_EQ(exchange(port_, "POST /api/best", known + origin_, "{}").status, 415);
+  EXPECT_EQ(exchange(port_, "GET /api/best", known).status, 404);
+  for (const char* method : {"PUT", "DELETE", "OPTIONS", "HEAD", "PATCH", "TRACE"})
+    EXPECT_GE(exchange(port_, std::string(method) + " /api/best", known + origin_ + json_).status, 400)
+        << method;
+}
+
+TEST_F(Serve, EveryAnswerCarriesThePolicyAndNoneOpensTheDoor) {
+  const std::string known = host_ + let_in();
+  const std::vector<Reply> replies = {
+      exchange(port_, "GET /", known),
+      exchange(port_, "GET /main.js", known),
+      exchange(port_, "GET /api/model", known),
+      exchange(port_, "GET /nothing", known),
+      exchange(port_, "GET /", host_),
+      exchange(port_, "GET /", "Host: evil.example\r\nOrigin: http://evil.example\r\n"),
+      exchange(port_, "POST /api/marginals", known + origin_ + json_, "nonsense")};
+  for (const Reply& reply : replies) {
+    EXPECT_TRUE(
+        reply.says("Content-Security-Policy: default-src 'none'; script-src 'self'; style-src 'self';"))
+        << reply.head;
+    EXPECT_TRUE(reply.says("frame-ancestors 'none'"));
+    EXPECT_FALSE(reply.says("unsafe"));
+    EXPECT_TRUE(reply.says("X-Content-Type-Options: nosniff"));
+    EXPECT_TRUE(reply.says("Referrer-Policy: no-referrer"));
+    EXPECT_TRUE(reply.says("Cache-Control: no-store"));
+    EXPECT_FALSE(reply.says("Access-Control"));
+  }
+  EXPECT_EQ(replies[6].status, 422);
+  for (const char* word : {"http://", "https://", "//cdn"})  // no outside address, ever
+    EXPECT_EQ(replies[0].body.find(word), std::string::npos);
+}
+
+TEST_F(Serve, NoPathComesFromTheBrowser) {
+  const std::string known = host_ + let_in();
+  for (const char* path : {"/../../../etc/passwd", "/%2e%2e/%2e%2e/etc/passwd", "//etc/passwd",
+                           "/live.css/../../x", "/etc/passwd"})
+    EXPECT_EQ(exchange(port_, std::string("GET ") + path, known).status, 404) << path;
+  EXPECT_EQ(exchange(port_, "POST /api/open", known + origin_ + json_, R"({"example":"/etc/passwd"})").status,
+            422);
+}
+
+TEST_F(Serve, BodiesHaveALimit) {
+  const std::string known = host_ + let_in() + origin_ + json_;
+  const std::string most = "{\"a\":\"" + std::string((1 << 20) - 8, 'x') + "\"}";
+  ASSERT_EQ(most.size(), std::size_t{1} << 20);
+  EXPECT_EQ(exchange(port_, "POST /api/best", known, most).status, 200);
+  EXPECT_EQ(exchange(port_, "POST /api/best", known, most + ' ').status, 413);
+}
+
+TEST_F(Serve, ConnectionsHaveALimitAndIdleOnesEnd) {
+  start({.most_connections = 2});
+  const Socket first("127.0.0.1", port_), second("127.0.0.1", port_);
+  EXPECT_EQ(exchange(port_, "GET /", host_).status, 403);  // once one of the idle ones has been closed
+}
+
+TEST_F(Serve, RequestsHaveATimeLimit) {
+  LiveOptions live;
+  live.seconds_per_request = 1e-9;
+  start({}, live);
+  const Reply reply = exchange(port_, "POST /api/best", host_ + let_in() + origin_ + json_, "{}");
+  EXPECT_EQ(reply.status, 422);
+  EXPECT_NE(reply.body.find("time limit"), std::string::npos) << reply.body;
+}
+
+TEST_F(Serve, WrongRequestsAreAnsweredInWords) {
+  const std::string known = host_ + let_in() + origin_ + json_;
+  for (const char* body :
+       {"[]", "{\"findings\":3}", "{\"findings\":[[0]]}", "{\"findings\":[[0,[1]]]}",
+        "{\"findings\":[[99,[1,0]]]}", "{\"findings\":[[0,[0,0]]]}", "{\"findings\":[[0,[-1,1]]]}",
+        "{\"findings\":[[0,[\"a\",1]]]}", "{\"variables\":[77]}", "{\"variables\":\"all\"}"}) {
+    const Reply reply = exchange(port_, "POST /api/marginals", known, body);
+    EXPECT_EQ(reply.status, 422) << body;
+    EXPECT_EQ(reply.body.substr(0, 10), "{\"error\":\"") << reply.body;
+  }
+  EXPECT_EQ(exchange(port_, "POST /api/information", known, "{}").status, 422);
+  EXPECT_EQ(exchange(port_, "POST /api/joint", known, "{}").status, 422);
+  EXPECT_EQ(exchange(port_, "POST /api/joint", known, "{\"variables\":[1,1]}").status, 422);
+}
+
+TEST_F(Serve, ATakenPortIsAnError) {
+  EXPECT_THROW(HttpServer({.port = port_}), Error);
+}
+
+/// The command itself: prints its address, and an interrupt ends it though a client is connected.
+TEST(ServeCommand, AnInterruptEndsIt) {
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  const pid_t child = fork();
+  if (child == 0) {
+    dup2(ends[1], STDOUT_FILENO);
+    execl(DROVER_COMMAND, "drover", "serve", DROVER_SOURCE_DIR "/models/sprinkler.bif", "--no-open", nullptr);
+    _exit(127);
+  }
+  close(ends[1]);
+  std::string said;
+  char letter = 0;
+  while (said.find("Ctrl-C") == std::string::npos && read(ends[0], &letter, 1) == 1) said += letter;
+  const std::size_t colon = said.find("127.0.0.1:");
+  ASSERT_NE(colon, std::string::npos) << said;
+  const Socket client("127.0.0.1", static_cast<std::uint16_t>(std::atoi(said.c_str() + colon + 10)));
+  EXPECT_TRUE(client.connected());
+  kill(child, SIGINT);
+  int status = 0;
+  waitpid(child, &status, 0);
+  EXPECT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+  close(ends[0]);
+}
+
+}  // namespace
+}  // namespace drover

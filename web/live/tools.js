@@ -1,0 +1,80 @@
+// What the modules share: making elements, asking the server, words and numbers. Text of the model enters the page
+// only as text nodes and attribute values, never as markup.
+
+export function element(tag, attributes, ...children) {
+  return fill(document.createElement(tag), attributes, children);
+}
+
+export function shape(tag, attributes, ...children) {
+  return fill(document.createElementNS("http://www.w3.org/2000/svg", tag), attributes, children);
+}
+
+function fill(node, attributes, children) {
+  for (const [name, value] of Object.entries(attributes || {})) {
+    if (name.startsWith("on")) node.addEventListener(name.slice(2), value);
+    else if (value !== null && value !== false) node.setAttribute(name, value === true ? "" : value);
+  }
+  node.append(...children);
+  return node;
+}
+
+export const button = (text, press, attributes) => element("button", { type: "button", onclick: press, ...attributes }, text);
+
+async function answer(response) {
+  const text = await response.text();
+  let said;
+  try { said = JSON.parse(text); } catch { throw new Error(text.trim() || response.statusText); }
+  if (!response.ok) throw new Error(said.error || response.statusText);
+  return said;
+}
+
+export const read = async (path) => answer(await fetch(path, { cache: "no-store" }));
+
+export const post = async (path, body) => answer(await fetch(path, {
+  method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body), cache: "no-store",
+}));
+
+// Asks the server about the newest question only: while one is under way, later ones replace each other.
+export function newest(ask, show, fail) {
+  let waiting = null, busy = false;
+  async function work() {
+    busy = true;
+    while (waiting) {
+      const [question] = waiting;
+      waiting = null;
+      try {
+        const said = await ask(question);
+        if (!waiting) show(said, question);
+      } catch (error) {
+        if (!waiting) fail(error, question);
+      }
+    }
+    busy = false;
+  }
+  return (question) => { waiting = [question]; if (!busy) work(); };
+}
+
+export function say(text) {
+  document.getElementById("said").textContent = text;
+}
+
+export const percent = (p) => (p === 1 ? "100" : p === 0 ? "0" : 100 * p < 0.05 ? "<0.1" : 100 * p > 99.95 ? ">99.9" : (100 * p).toFixed(1));
+export const whole = (value) => Math.round(value).toLocaleString("en");
+
+export function figure(value, digits = 4) {
+  if (value === null || value === undefined || Number.isNaN(value)) return "–";
+  if (!Number.isFinite(value)) return value > 0 ? "∞" : "−∞";
+  if (value !== 0 && Math.abs(value) < 1e-4) return value.toExponential(digits - 1);
+  return String(Number(value.toPrecision(digits)));
+}
+
+export const shortened = (text, letters) => { const all = Array.from(text); return all.length > letters ? all.slice(0, letters - 1).join("") + "…" : text; };
+
+export async function copy(text, what) {
+  try {
+    await navigator.clipboard.writeText(text);
+    say(what + " copied");
+  } catch {
+    say("The browser does not allow copying; select the text instead");
+  }
+}
