@@ -100,13 +100,14 @@ DynamicModel dynamic_model(const std::string& path, const Evidence& evidence, co
 int run_stream(const Invocation& invocation) {
   const Settings& settings = invocation.settings;
   const Model stated = read_model(invocation.arguments.at(0));
-  Evidence evidence;
+  Observations evidence;
   if (!settings.evidence.empty()) evidence = read_evidence(stated, settings.evidence);
-  const Evidence observed = parse_observations(stated, settings.observe);
-  for (std::size_t e = 0; e < observed.size(); ++e) evidence.add(observed.variables[e], observed.values[e]);
-  compile(stated, evidence);  // says when the evidence cannot be
-  // Evidence becomes clamps, which an edit can release; so the graph is compiled without it.
-  DynamicModel model = dynamic_model(invocation.arguments.at(0), evidence, compile(stated), settings);
+  evidence.add(parse_observations(stated, settings.observe));
+  compile(with_likelihoods(stated, evidence.likelihoods), evidence);  // says when the evidence cannot be
+  // Evidence becomes clamps, which an edit can release; so the graph is compiled without it, but for soft
+  // evidence.
+  DynamicModel model = dynamic_model(invocation.arguments.at(0), evidence,
+                                     compile(with_likelihoods(stated, evidence.likelihoods)), settings);
   LineSource source(settings.edits);
   const ProgressBar progress(settings.quiet);
   const RunControl& control = run_control();

@@ -54,12 +54,13 @@ void DrawFileSink::resume(std::uint64_t draws) {
 }
 
 void DrawFileSink::finish(Samples& answer) {
-  writer_->finish();
-  answer.draws = writer_->draws() * chains_;
   if (missing_ > 0)
     answer.provenance.warnings.push_back(
         fmt::format("the {} of each chain made before the checkpoint {} not in {}", counted(missing_, "draw"),
                     missing_ == 1 ? "is" : "are", path_));
+  writer_->set_metadata(json_of(answer.provenance).text());  // with the warnings of the run
+  writer_->finish();
+  answer.draws = writer_->draws() * chains_;
 }
 
 }  // namespace drover

@@ -280,7 +280,8 @@ HerdResult run(const Moments& moments, const Model& names, DataFacts data, const
 
   std::vector<HerdQuery> queries;
   for (const auto& query : options.queries) {
-    const Evidence evidence = evidence_of(names, query);
+    const Observations evidence = evidence_of(names, query);
+    if (evidence.likelihoods.size() > 0) throw OptionError("query", joined(query), "states, not likelihoods");
     HerdQuery& conditions = queries.emplace_back();
     for (std::size_t e = 0; e < evidence.size(); ++e)
       conditions.push_back({evidence.variables[e], evidence.values[e]});
