@@ -26,4 +26,5 @@
 #include "drover/task/inference.hpp"
 #include "drover/task/learn.hpp"
 #include "drover/task/model_info.hpp"
+#include "drover/task/score.hpp"
 #include "drover/task/target.hpp"

@@ -11,6 +11,7 @@
 #include "drover/infer/case_tree.hpp"
 #include "drover/io/cases.hpp"
 #include "drover/methods/method.hpp"
+#include "drover/task/conflict.hpp"
 #include "drover/task/inference.hpp"
 #include "drover/task/stated.hpp"
 
@@ -158,10 +159,17 @@ CaseAnswers answer_cases(const Model& model, std::span<const Observations> rows,
   answer.probabilities.assign(rows.size() * answer.offsets.back(), not_known);
   answer.log_z.assign(rows.size(), not_known);
   Provenance& provenance = answer.provenance;
+  const Stated stated(model, options);
+  const auto compiled = [&] {
+    try {
+      return stated.compile();
+    } catch (const Error& error) {
+      if (error.kind() == ErrorKind::bad_data) fail_if_conflict(stated, answer.names, control);
+      throw;
+    }
+  };
   with_threads(control, [&] {
-    const Stated stated(model, options);
-    InferenceOptions asked = options;
-    const Problem problem(stated.compile(), asked, control);
+    const Problem problem(compiled(), options, control);
     const Choice choice = choose_method(problem, Task::marginals);
     provenance.method = choice.method->name;
     provenance.because = choice.because;

@@ -14,7 +14,8 @@ namespace drover {
 
 namespace {
 
-constexpr std::size_t most_trials = 20000;
+constexpr double most_trials = 20000;
+constexpr double most_work = 2e8;  // factors looked at in all trials together: seconds
 
 class Search {
  public:
@@ -25,6 +26,9 @@ class Search {
     for (std::size_t l = 0; l < observed.likelihoods.size(); ++l)
       parts_.emplace_back().likelihoods.add(observed.likelihoods.variables[l],
                                             observed.likelihoods.values(l));
+    const auto size =
+        static_cast<double>(stated.model().factor_count() + stated.model().variable_count() + 1);
+    most_trials_ = static_cast<std::size_t>(std::min(most_trials, most_work / size));
   }
 
   Conflict run() {
@@ -32,12 +36,8 @@ class Search {
     std::vector<std::size_t> all(parts_.size());
     std::iota(all.begin(), all.end(), std::size_t{0});
     if (!possible({}) || possible(all)) return conflict;
-    std::vector<std::size_t> kept = all;
-    for (std::size_t part : all) {
-      std::vector<std::size_t> fewer;
-      std::ranges::copy_if(kept, std::back_inserter(fewer), [&](std::size_t k) { return k != part; });
-      if (!possible(fewer)) kept = std::move(fewer);
-    }
+    std::vector<std::size_t> kept = needed({}, false, all);
+    std::ranges::sort(kept);
     conflict.smallest = true;
     for (std::size_t size = 1; size < kept.size() && conflict.smallest; ++size) {
       std::vector<std::size_t> chosen;
@@ -51,10 +51,29 @@ class Search {
   }
 
  private:
+  // Of `parts`, those that make an impossible set with `given`, none of which can be left out; `given` grew
+  // since it was last known to be possible when `changed`.
+  std::vector<std::size_t> needed(const std::vector<std::size_t>& given, bool changed,
+                                  const std::vector<std::size_t>& parts) const {
+    if (changed && !possible(given)) return {};
+    if (parts.size() == 1) return parts;
+    const auto middle = parts.begin() + static_cast<std::ptrdiff_t>(parts.size() / 2);
+    const std::vector<std::size_t> first(parts.begin(), middle), second(middle, parts.end());
+    const auto joined = [&](const std::vector<std::size_t>& more) {
+      std::vector<std::size_t> both = given;
+      both.insert(both.end(), more.begin(), more.end());
+      return both;
+    };
+    std::vector<std::size_t> result = needed(joined(first), true, second);
+    const std::vector<std::size_t> others = needed(joined(result), !result.empty(), first);
+    result.insert(result.end(), others.begin(), others.end());
+    return result;
+  }
+
   // Completes `chosen` to an impossible set of `size` parts; `complete` turns false when trials run out.
   bool find_impossible(std::size_t size, std::size_t from, std::vector<std::size_t>& chosen, bool& complete) {
     if (chosen.size() == size) {
-      if (++trials_ > most_trials || control_.should_stop()) complete = false;
+      if (++trials_ > most_trials_) complete = false;
       return complete && !possible(chosen);
     }
     for (std::size_t k = from; k < parts_.size() && complete; ++k) {
@@ -66,6 +85,7 @@ class Search {
   }
 
   bool possible(const std::vector<std::size_t>& parts) const {
+    fail_if_stopped(control_, "naming what is impossible");
     Observations evidence = stated_.set();
     for (std::size_t k : parts) evidence.add(parts_[k]);
     try {
@@ -83,7 +103,7 @@ class Search {
   const Stated& stated_;
   const RunControl& control_;
   std::vector<Observations> parts_;
-  std::size_t trials_ = 0;
+  std::size_t trials_ = 0, most_trials_ = 0;
 };
 
 }  // namespace
@@ -114,7 +134,12 @@ std::string conflict_text(const Conflict& conflict, const Names& names) {
 
 void fail_if_conflict(const Stated& stated, const Names& names, const RunControl& control) {
   if (stated.observed().empty()) return;
-  const std::string text = conflict_text(find_conflict(stated, control), names);
+  std::string text;
+  try {
+    text = conflict_text(find_conflict(stated, control), names);
+  } catch (const Error& error) {  // no time to say more than that it is impossible
+    if (error.kind() != ErrorKind::stopped && error.kind() != ErrorKind::interrupted) throw;
+  }
   if (!text.empty()) throw Error(ErrorKind::bad_data, text);
 }
 

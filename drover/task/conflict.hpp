@@ -1,9 +1,9 @@
 // Evidence that cannot be: the smallest set of observations that cannot hold together.
 //
 // A set of observations is possible when some state has no zero factor (drover/infer/support.hpp decides it,
-// by a SAT solver in the end). Leaving observations out one by one gives a set of which none can be left out
-// (deletion; Chinneck and Dravnieks 1991); then all smaller sets are tried, smallest first, as far as a fixed
-// number of trials goes, so that most answers are the smallest there is, and say so.
+// by a SAT solver in the end). Halving gives a set of which none can be left out (QuickXplain: U. Junker,
+// AAAI 2004), with few trials when it is small. Then all smaller sets are tried, smallest first, as far as a
+// fixed amount of work goes, so that most answers are the smallest there is, and say so.
 #pragma once
 
 #include <string>
