@@ -1,6 +1,7 @@
 #include "drover/machine/fit.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cassert>
 #include <cmath>
 #include <limits>
@@ -66,6 +67,14 @@ class ThinnedTrace {
   std::uint64_t step_ = 1;
 };
 
+// By the bits of the exponent, which compilers turn into vector code.
+bool all_finite(std::span<const float> numbers) {
+  constexpr std::uint32_t exponent = 0x7f800000;
+  bool broken = false;
+  for (const float x : numbers) broken |= (std::bit_cast<std::uint32_t>(x) & exponent) == exponent;
+  return !broken;
+}
+
 }  // namespace
 
 void initialise(BinaryMachine& machine, const TrainingData& data, double weight_deviation,
@@ -82,12 +91,17 @@ void initialise(BinaryMachine& machine, const TrainingData& data, double weight_
   }
 }
 
-double log_mmd_of(const BinaryMachine& machine, const BitBatch& samples, std::span<const Value> rows) {
-  const std::vector<std::uint32_t> binary(machine.visible, 2);
+std::vector<Value> visible_rows(const BinaryMachine& machine, const BitBatch& samples) {
   std::vector<Value> visible(samples.rows * machine.visible);
   for (std::size_t r = 0; r < samples.rows; ++r)
     for (std::size_t v = 0; v < machine.visible; ++v) visible[r * machine.visible + v] = samples.get(r, v);
-  const double mmd = squared_mmd(pack_samples(visible, binary), pack_samples(rows, binary));
+  return visible;
+}
+
+double log_mmd_of(const BinaryMachine& machine, const BitBatch& samples, std::span<const Value> rows) {
+  const std::vector<std::uint32_t> binary(machine.visible, 2);
+  const double mmd =
+      squared_mmd(pack_samples(visible_rows(machine, samples), binary), pack_samples(rows, binary));
   return mmd > 0 ? std::log(mmd) : -std::numeric_limits<double>::infinity();
 }
 
@@ -110,8 +124,8 @@ FitSummary fit(BinaryMachine& machine, const TrainingData& data, GradientSource&
     weight_rule.step(machine.weights, gradient.weights, true);
     bias_rule.step(machine.biases, gradient.biases, false);
     ++summary.iterations;
-    if (!std::isfinite(objective)) {
-      summary.ended = "the objective is no longer finite: lower the rate";
+    if (!std::isfinite(objective) || !all_finite(machine.weights) || !all_finite(machine.biases)) {
+      summary.ended = "the parameters are no longer finite: lower the rate";
       summary.diverged = true;
       break;
     }

@@ -34,7 +34,7 @@ struct FitSummary {
   std::vector<double> check_iteration;
   std::vector<double> log_mmd;  ///< log squared MMD against the held-out rows
   std::string ended;            ///< why, in words
-  bool diverged = false;        ///< the objective was no longer finite
+  bool diverged = false;        ///< objective or parameters were no longer finite
   bool stopped = false;         ///< the control ended it
 };
 
@@ -50,6 +50,8 @@ FitSummary fit(BinaryMachine& machine, const TrainingData& data, GradientSource&
                const FitOptions& options, const RunControl& control = no_control(),
                std::span<const Value> held_out = {}, const FitSamples& samples = {});
 
+/// The visible units of samples, (row, variable).
+std::vector<Value> visible_rows(const BinaryMachine& machine, const BitBatch& samples);
 /// log squared MMD between the visible part of samples and rows of visible variables.
 double log_mmd_of(const BinaryMachine& machine, const BitBatch& samples, std::span<const Value> rows);
 

@@ -1,5 +1,5 @@
-#include "drover/core/option_list.hpp"
 #include "drover/tag/conll.hpp"
+#include "drover/core/option_list.hpp"
 
 #include <fmt/format.h>
 

@@ -68,8 +68,12 @@ struct LearnResult {
   /// Samples of the machine against rows it did not see, or of the data when none were held out: log squared
   /// MMD (diagnose/mmd.hpp). NaN when the run was interrupted.
   double log_mmd = not_known;
-  /// The same of two parts of the data, for the number of rows compared: what a perfect machine would score.
+  /// The same of two halves of the data, for the number of rows compared, the mean over many splits by
+  /// chance: what a perfect machine scores on average.
   double log_mmd_of_data = not_known;
+  double pair_distance = not_known;  ///< of pair statistics, for what MMD does not see
+  double pair_distance_of_data = not_known;
+  bool close_to_data = false;     ///< by both measures, allowing for chance
   BitBatch samples;               ///< of the machine
   std::vector<Value> shown_rows;  ///< the first of the data, (row, variable), as many as pictures show
 };

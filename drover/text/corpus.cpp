@@ -1,5 +1,5 @@
-#include "drover/core/option_list.hpp"
 #include "drover/text/corpus.hpp"
+#include "drover/core/option_list.hpp"
 
 #include <fmt/format.h>
 
@@ -267,9 +267,8 @@ Corpus CorpusBuilder::finish() {
     });
     if (order.empty())
       throw Error(ErrorKind::bad_data,
-                  found == 0
-                      ? "the documents have no words"
-                      : fmt::format("no word occurs {} times or more", data.options.min_count));
+                  found == 0 ? "the documents have no words"
+                             : fmt::format("no word occurs {} times or more", data.options.min_count));
   }
   std::vector<std::uint32_t> new_id(found, unknown_word);
   for (std::size_t w = 0; w < order.size(); ++w) new_id[order[w]] = static_cast<std::uint32_t>(w);
