@@ -48,7 +48,8 @@ std::string suggestion(const std::string& word, const std::vector<std::string>& 
 // queries of herd are several questions.
 std::string_view joint(const Command& command, std::string_view name) {
   if (name == "query" && command.name == "herd") return ";";
-  return name == "observe" || name == "query" ? "," : "";
+  if (name == "joint") return ";";
+  return name == "observe" || name == "do" || name == "query" ? "," : "";
 }
 
 void add_options(CLI::App& sub, const Command& command, Given& given, std::vector<std::string>& arguments) {

@@ -1,7 +1,9 @@
 // drover info: sizes, structure, and which methods fit.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
+#include <optional>
 
 #include "app/commands.hpp"
 #include "app/load.hpp"
@@ -9,6 +11,7 @@
 #include "app/progress.hpp"
 #include "drover/core/plural.hpp"
 #include "drover/task/model_info.hpp"
+#include "drover/task/target.hpp"
 
 namespace drover::app {
 
@@ -41,14 +44,58 @@ void print_tables(const ModelInfo& info) {
   table.print();
 }
 
-int run(const Call& call, Question& question) {
+void print_target(const TargetAnswer& answer) {
+  constexpr std::size_t most_rows = 20;
+  const std::string name = answer.names.variable(answer.target);
+  TextTable asked({"ASK NEXT", fmt::format("NATS ABOUT {}", name)});
+  for (std::size_t k = 0; k < answer.information.size() && k < most_rows; ++k)
+    asked.row({answer.names.variable(answer.information[k].variable),
+               fmt::format("{:.6f}", answer.information[k].mutual_information)});
+  asked.print();
+  print_text(fmt::format("the uncertainty of {} is {:.6f} nats\n\n", name, answer.entropy));
+  std::vector<std::string> header = {"TABLE ENTRY", "VALUE"};
+  for (std::size_t t = 0; t < answer.probabilities.size(); ++t)
+    header.push_back(fmt::format("d P({}={})", name, answer.names.state(answer.target, t)));
+  TextTable entries(header);
+  for (std::size_t k = 0; k < answer.sensitivity.size() && k < most_rows; ++k) {
+    const Sensitivity& one = answer.sensitivity[k];
+    const std::size_t last = one.variables.size() - 1;
+    const auto text = [&](std::size_t v) {
+      return answer.names.variable(one.variables[v]) + "=" +
+             answer.names.state(one.variables[v], one.states[v]);
+    };
+    std::string entry = text(last);
+    for (std::size_t v = 0; v < last; ++v) entry += (v > 0 || answer.by_logarithm ? ", " : " | ") + text(v);
+    std::vector<std::string> cells = {entry, fmt::format("{:.6g}", one.entry)};
+    for (double derivative : one.derivatives) cells.push_back(fmt::format("{:+.4f}", derivative));
+    entries.row(cells);
+  }
+  entries.print();
+  print_text(answer.by_logarithm ? "per unit of the entry's logarithm\n"
+                                 : "per unit of the entry; the others of its row share the rest\n");
+  if (std::max(answer.information.size(), answer.sensitivity.size()) > most_rows)
+    print_text("--json has all\n");
+}
+
+int run(const Call& call, Question& question, const std::string& target) {
   const ProgressBar bar(question.output.quiet);
   const Loaded loaded = load(question, call.arguments[0]);
   ModelInfo info = model_info(loaded.model, question.options, run_control());
   add_settings(question, info.provenance.options);
+  std::optional<TargetAnswer> about;
+  if (!target.empty()) {
+    about = about_target(loaded.model, target, question.options, run_control());
+    info.provenance.options["target"] = target;
+  }
   print_warnings(question.output.quiet, info.provenance.warnings);
-  if (question.output.json)
-    print_json(to_json(info));
+  if (question.output.json) {
+    JsonObject object = to_json(info);
+    if (about) add_json(*about, object);
+    print_json(object);
+    return 0;
+  }
+  if (about)
+    print_target(*about);
   else
     print_tables(info);
   return 0;
@@ -58,13 +105,19 @@ int run(const Call& call, Question& question) {
 
 Command info_command() {
   auto question = std::make_shared<Question>();
+  auto target = std::make_shared<std::string>();
   Command command{"info",
                   "sizes, structure, and which methods fit",
                   {model_argument()},
                   "drover info models/sprinkler.bif",
                   {},
-                  [question](const Call& call) { return run(call, *question); }};
+                  [question, target](const Call& call) { return run(call, *question, *target); }};
   describe_evidence(command.options, *question);
+  command.options.add(
+      "target", "NAME",
+      "what to ask next: the information of every other variable about this one, and how much "
+      "its probability hangs on each table entry (exact)",
+      *target);
   InferenceOptions& options = question->options;
   command.options.add("memory-limit", "GB", "what methods may take", options.memory_limit, {1e-6, 1e6},
                       "half of the machine's memory");

@@ -12,7 +12,9 @@
 #include "drover/core/error.hpp"
 #include "drover/core/plural.hpp"
 #include "drover/io/machine_file.hpp"
+#include "drover/io/model_file.hpp"
 #include "drover/report/learn_page.hpp"
+#include "drover/task/score.hpp"
 
 namespace drover::app {
 
@@ -28,7 +30,7 @@ struct Learn {
 
 MachineKind kind_of(const std::string& word) {
   if (const auto kind = choice_named<MachineKind>(word)) return *kind;
-  throw Error(ErrorKind::usage, fmt::format("learn '{}': expected ising, boltzmann or rbm", word));
+  throw Error(ErrorKind::usage, fmt::format("learn '{}': expected ising, boltzmann, rbm or score", word));
 }
 
 void print_result(const LearnResult& result, const std::string& out) {
@@ -46,10 +48,46 @@ void print_result(const LearnResult& result, const std::string& out) {
   print_text(fmt::format("\n{}\nwritten to {}\n", judge(result).text, out));
 }
 
+int run_score(const Call& call, Learn& learn_call) {
+  const Output& output = learn_call.output;
+  if (call.arguments.size() != 3) throw Error(ErrorKind::usage, "drover learn score needs MODEL and DATA");
+  if (!output.report.empty()) throw Error(ErrorKind::usage, "drover learn score has no report");
+  check_outputs(output, {".json"}, "", call.arguments);
+  const ProgressBar bar(output.quiet);
+  apply(learn_call.limits);
+  learn_call.data.constant_columns = true;
+  const std::string &model = call.arguments[1], &data = call.arguments[2];
+  ScoreOptions options;
+  options.seed = learn_call.options.seed;
+  options.chains = learn_call.options.chains;
+  if (learn_call.options.sweeps) options.sweeps = *learn_call.options.sweeps;
+  options.input = data;
+  const DataTable table = read_data_table(data, learn_call.data, run_control());
+  const bool is_machine = model.ends_with(".drv") || model.ends_with(".drv.gz");
+  ScoreResult result = is_machine ? score(read_machine(model), table, options, run_control())
+                                  : score(read_model(model), table, options, run_control());
+  result.provenance.input = model;
+  const JsonObject object = to_json(result);
+  const bool wants_text = deliver(
+      output, result.provenance.warnings, object, [](const std::string&) {},
+      [](const std::string&) { return std::string(); });
+  if (!wants_text) return 0;
+  print_text(
+      fmt::format("mean log-likelihood {:.4f} ± {:.2g} (by the rows), {}\nlog Z {:.6f}{}\n{}, {:.3f} s\n",
+                  result.log_likelihood, result.spread_error, counted(result.rows, "row"), result.log_z,
+                  result.exact ? " (exact)" : fmt::format(" ± {:.2g}", result.log_z_mcse),
+                  method_text(result.provenance), result.provenance.seconds));
+  return 0;
+}
+
 int run(const Call& call, Learn& learn_call) {
+  if (call.arguments[0] == "score") return run_score(call, learn_call);
   const Output& output = learn_call.output;
   LearnOptions& options = learn_call.options;
   options.kind = kind_of(call.arguments[0]);
+  if (call.arguments.size() != 2)
+    throw Error(ErrorKind::usage,
+                fmt::format("unexpected argument '{}' after drover learn", call.arguments[2]));
   options.input = call.arguments[1];
   if (output.out.empty()) throw Error(ErrorKind::usage, "drover learn needs --out FILE.drv");
   check_outputs(output, {".drv", ".drv.gz"}, "", call.arguments);
@@ -76,13 +114,17 @@ int run(const Call& call, Learn& learn_call) {
 
 Command learn_command() {
   auto learn_call = std::make_shared<Learn>();
-  Command command{"learn",
-                  "train a model on binary data: ising, boltzmann (both all pairs) or rbm",
-                  {{"KIND", "ising, boltzmann or rbm"},
-                   {"DATA", "rows of zeros and ones (.csv, .tsv, .npz, IDX), or made so with --binarise"}},
-                  "drover learn ising models/garden.csv --columns rain,sprinkler --out garden.drv",
-                  {},
-                  [learn_call](const Call& call) { return run(call, *learn_call); }};
+  Command command{
+      "learn",
+      "train a model on binary data: ising, boltzmann (both all pairs) or rbm; score: how likely data are",
+      {{"KIND", "ising, boltzmann or rbm; or score"},
+       {"DATA",
+        "rows of zeros and ones (.csv, .tsv, .npz, IDX), or made so with --binarise; score: a model, then "
+        "the data",
+        true}},
+      "drover learn ising models/garden.csv --columns rain,sprinkler --out garden.drv",
+      {},
+      [learn_call](const Call& call) { return run(call, *learn_call); }};
   describe(command.options, learn_call->options);
   describe(command.options, learn_call->data);
   command.options.add("image-width", "N", "the report shows rows as images of this width",

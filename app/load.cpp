@@ -9,8 +9,13 @@ namespace drover::app {
 void describe_evidence(OptionList& list, Question& question) {
   list.add("evidence", "FILE", "observed variables, as a UAI evidence file", question.evidence);
   list.add("observe", "NAME=VALUE,...",
-           "observed variables, by name or number; quote a name that holds = or a comma; may be repeated",
+           "observed variables, by name or number; NAME=P:Q:... is soft evidence, the likelihood of what was "
+           "seen in each state; quote a name that holds = or a comma; may be repeated",
            question.observe);
+  list.add("do", "NAME=VALUE,...",
+           "variables of a Bayesian network that are set from outside: the arcs into them are cut; may be "
+           "repeated",
+           question.intervene);
 }
 
 void describe_query(OptionList& list, Question& question) {
@@ -25,6 +30,9 @@ Loaded load(Question& question, const std::string& path) {
   question.options.input = path;
   if (!question.evidence.empty()) question.options.evidence = read_evidence(loaded.model, question.evidence);
   question.options.observe = split_observations(question.observe);
+  question.options.intervene = split_observations(question.intervene);
+  for (const std::string& set : split_names(question.joint, ';'))
+    question.options.joint.push_back(split_names(set));
   if (!question.query.empty()) loaded.query = parse_query(loaded.model, question.query);
   return loaded;
 }

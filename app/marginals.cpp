@@ -9,13 +9,28 @@
 #include "app/load.hpp"
 #include "app/output.hpp"
 #include "app/progress.hpp"
+#include "drover/core/error.hpp"
 #include "drover/core/plural.hpp"
+#include "drover/io/atomic_file.hpp"
+#include "drover/io/cases.hpp"
 #include "drover/io/result_files.hpp"
 #include "drover/report/pages.hpp"
+#include "drover/task/cases.hpp"
 
 namespace drover::app {
 
 namespace {
+
+// Why a variable has no distribution of its own, or what is known of it.
+std::string standing(const Marginals& answer, VariableId v) {
+  const auto holds = [&](const std::vector<VariableId>& list) {
+    return std::ranges::find(list, v) != list.end();
+  };
+  if (holds(answer.set.variables)) return "   (set)";
+  if (holds(answer.evidence.variables)) return "   (observed)";
+  if (holds(answer.evidence.likelihoods.variables)) return "   (soft evidence)";
+  return std::ranges::binary_search(answer.fixed, v) ? "   (fixed)" : "";
+}
 
 void print_table(const Marginals& answer, const std::vector<VariableId>& query) {
   constexpr std::size_t most_rows = 60, most_states = 12;
@@ -32,16 +47,39 @@ void print_table(const Marginals& answer, const std::vector<VariableId>& query) 
     }
     if (p.size() > most_states && !queried)
       cells += "   ... " + counted(p.size() - most_states, "more state");
-    if (std::ranges::binary_search(answer.fixed, v))
-      cells += std::ranges::find(answer.evidence.variables, v) != answer.evidence.variables.end()
-                   ? "   (observed)"
-                   : "   (fixed)";
+    cells += standing(answer, v);
     table.row({answer.names.variable(v), cells});
   }
   table.print();
   if (!queried && answer.variables > rows)
     print_text(fmt::format("... and {}: --query NAME,... picks some, --out FILE.MAR or --json has all\n",
                            counted(answer.variables - rows, "more variable")));
+}
+
+void print_joint(const Joint& joint, const Marginals& answer) {
+  constexpr std::size_t most_rows = 60;
+  std::vector<std::string> header;
+  for (VariableId v : joint.variables) header.push_back(answer.names.variable(v));
+  header.emplace_back("PROBABILITY");
+  print_text("\n");
+  TextTable table(header);
+  std::vector<std::size_t> index(joint.variables.size(), 0);
+  for (std::size_t e = 0; e < joint.probabilities.size() && e < most_rows; ++e) {
+    std::vector<std::string> cells;
+    for (std::size_t k = 0; k < index.size(); ++k)
+      cells.push_back(answer.names.state(joint.variables[k], index[k]));
+    cells.push_back(fmt::format("{:.6f}", joint.probabilities[e]));
+    if (joint.mcse[e] > 0) cells.back() += fmt::format(" ± {:.1g}", joint.mcse[e]);
+    table.row(cells);
+    for (std::size_t k = index.size(); k-- > 0;) {
+      if (++index[k] < answer.probabilities[joint.variables[k]].size()) break;
+      index[k] = 0;
+    }
+  }
+  table.print();
+  if (joint.probabilities.size() > most_rows)
+    print_text(fmt::format("... and {}: --json has all\n",
+                           counted(joint.probabilities.size() - most_rows, "more state")));
 }
 
 std::string summary(const Marginals& answer) {
@@ -66,7 +104,32 @@ void print_race(const std::vector<RaceEntry>& race) {
   table.print();
 }
 
-int run(const Call& call, Question& question) {
+int run_cases(const Call& call, Question& question, const std::string& path) {
+  const Output& output = question.output;
+  for (const char* option : {"joint", "pairs", "report", "checkpoint", "check"})
+    if (call.was_given(option))
+      throw Error(ErrorKind::usage, fmt::format("--{} goes with one question, not with --cases", option));
+  check_outputs(output, {".csv", ".csv.gz", "-"}, "", call.arguments);
+  const ProgressBar bar(output.quiet);
+  const Loaded loaded = load(question, call.arguments[0]);
+  const Cases cases = read_cases(loaded.model, path);
+  CaseAnswers answer = answer_cases(loaded.model, cases.rows, loaded.query, question.options, run_control());
+  add_settings(question, answer.provenance.options);
+  answer.provenance.options["cases"] = path;
+  if (!output.out.empty()) write_file(output.out, csv_of(answer));
+  print_warnings(output.quiet, answer.provenance.warnings);
+  if (output.json)
+    print_json(to_json(answer));
+  else if (output.out.empty())
+    print_text(csv_of(answer));
+  else if (!is_standard_output(output.out))
+    print_text(fmt::format("{} in {}\n{}\n{}, {:.3f} s\n", counted(answer.cases, "case"), output.out,
+                           method_text(answer.provenance), judge(answer).text, answer.provenance.seconds));
+  return 0;
+}
+
+int run(const Call& call, Question& question, const std::string& cases) {
+  if (!cases.empty()) return run_cases(call, question, cases);
   const Output& output = question.output;
   check_outputs(output, {".MAR", ".mar", ".json"}, question.options.checkpoint.file, call.arguments);
   const ProgressBar bar(output.quiet);
@@ -79,6 +142,7 @@ int run(const Call& call, Question& question) {
       [&](const std::string& json) { return page_of(answer, loaded.model, json, loaded.query); });
   if (!wants_text) return 0;
   print_table(answer, loaded.query);
+  for (const Joint& joint : answer.joints) print_joint(joint, answer);
   if (!answer.race.empty()) {
     print_text("\n");
     print_race(answer.race);
@@ -91,17 +155,27 @@ int run(const Call& call, Question& question) {
 
 Command marginals_command() {
   auto question = std::make_shared<Question>();
+  auto cases = std::make_shared<std::string>();
   Command command{"marginals",
                   "the probability of every state of every variable",
                   {model_argument()},
                   "drover marginals models/sprinkler.bif --observe lawn=wet",
                   {},
-                  [question](const Call& call) { return run(call, *question); }};
+                  [question, cases](const Call& call) { return run(call, *question, *cases); }};
   describe_evidence(command.options, *question);
   describe_query(command.options, *question);
+  command.options.add("joint", "NAME,...;...",
+                      "also the joint distributions of these sets of variables; may be repeated",
+                      question->joint);
+  command.options.add(
+      "cases", "FILE",
+      "a row of evidence per line, a column per variable (.csv); empty cells are not observed: "
+      "the marginals of the queried variables for every row",
+      *cases);
   describe(command.options, question->options, Task::marginals);
   describe(command.options, question->limits);
-  describe(command.options, question->output, "write the marginals here: .MAR (UAI) or .json", true);
+  describe(command.options, question->output, "write the marginals here: .MAR (UAI) or .json; of cases: .csv",
+           true);
   return command;
 }
 

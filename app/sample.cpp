@@ -40,7 +40,10 @@ int run(const Call& call, Question& question) {
     print_text(answer.exact ? "the draws are exact and independent\n"
                             : "the draws are independent, of an approximation of the model\n");
   else
-    print_text(diagnostics_text(answer.diagnostics) + "\n");
+    print_text(
+        diagnostics_text(answer.diagnostics) +
+        "\n(of the probabilities that states were drawn from, over all sweeps; drover diagnose judges the "
+        "kept states themselves)\n");
   return 0;
 }
 

@@ -64,6 +64,7 @@ Command stream_command() {
   describe(command.options, streaming->options);
   describe(command.options, streaming->question.limits);
   describe(command.options, streaming->question.output, "", false);
+  command.options.remove("do");    // a network is no model that stream runs
   command.options.remove("json");  // the answers are JSON as they are
   return command;
 }

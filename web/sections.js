@@ -19,7 +19,7 @@ function addOverview() {
   if (data.evidence.length) {
     heading("Evidence");
     const node = card("", whole(data.evidence.length) + (data.evidence.length === 1 ? " variable was" : " variables were")
-      + " observed and held fixed" + (data.evidence.length > 500 ? "; the first 500:" : "."));
+      + " observed or set" + (data.evidence.length > 500 ? "; the first 500:" : "."));
     node.append(plainTable(["Variable", "Observed state"], data.evidence.slice(0, 500), () => false));
     node.lastChild.style.cssText = "max-height: 260px; overflow-y: auto";
     page.append(node);

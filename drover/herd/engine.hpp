@@ -28,7 +28,7 @@ class HerdEngine {
   /// Finds the next pseudo-sample and updates the weights.
   virtual void step() = 0;
   virtual std::span<const Value> state() const = 0;
-  /// n_t of every feature.
+  /// n_t of every feature: the sum of its values.
   virtual void counts(std::span<double> out) const = 0;
   virtual SearchFacts facts() const { return {}; }
 };
@@ -53,5 +53,9 @@ std::unique_ptr<HerdEngine> make_sparse_engine(const Moments& moments, std::span
 /// The same pseudo-samples up to rounding, faster; only for sets with a complete_order.
 std::unique_ptr<HerdEngine> make_dense_engine(const Moments& moments, std::span<const double> start_weights,
                                               bool adaptive);
+
+/// Coordinate ascent for products of spins.
+std::unique_ptr<HerdEngine> make_spin_engine(const Moments& moments, std::span<const double> start_weights,
+                                             bool adaptive);
 
 }  // namespace drover

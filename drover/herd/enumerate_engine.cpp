@@ -6,8 +6,9 @@
 // the last pseudo-sample: a count of common bits; with all pairs (and triples) of binary variables it follows
 // from the number k of common ones, k + k (k-1) / 2 (+ k (k-1) (k-2) / 6). One pass over the table updates it
 // and finds the maximum; ties go to the first state. No score is recomputed from weights, and the sums of
-// counts are exact. Assumes few states (2^16 or so): time and memory are proportional to states * features
-// / 64.
+// counts are exact. With spins the bits are the signs of the features, and what two states have in common is
+// the number of equal signs less that of different ones. Assumes few states (2^16 or so): time and memory are
+// proportional to states * features / 64.
 #include <cassert>
 #include <cmath>
 #include <limits>
@@ -31,6 +32,7 @@ struct TableView {
   const std::uint64_t* HWY_RESTRICT bits;  ///< word w of state s at [w * padded_states + s]
   const double* HWY_RESTRICT rate;         ///< <mu, phi(s)>; minus infinity beyond the last state
   double* HWY_RESTRICT visited;            ///< sum of common features, minus <w_0, phi(s)>
+  double features;                         ///< how many there are
 };
 
 }  // namespace
@@ -43,7 +45,7 @@ namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 /// Adds the pseudo-sample `last` to the table and returns the best state at time t. Bits are features (order
-/// 0) or the variables themselves (complete sets of order 2 or 3).
+/// 0), their signs (order -1) or the variables themselves (complete sets of order 2 or 3).
 template <int order>
 HWY_INLINE std::size_t advance(const TableView& view, std::size_t last, double t) {
   const hn::ScalableTag<double> d;
@@ -61,9 +63,11 @@ HWY_INLINE std::size_t advance(const TableView& view, std::size_t last, double t
     auto common = hn::Zero(du);
     for (std::size_t w = 0; w < view.words; ++w) {
       const std::uint64_t* row = view.bits + w * view.padded_states;
-      common = hn::Add(common, hn::PopulationCount(hn::And(hn::Load(du, row + s), hn::Set(du, row[last]))));
+      const auto here = hn::Load(du, row + s), there = hn::Set(du, row[last]);
+      common = hn::Add(common, hn::PopulationCount(order < 0 ? hn::Xor(here, there) : hn::And(here, there)));
     }
     auto held = hn::ConvertTo(d, hn::BitCast(di, common));
+    if constexpr (order < 0) held = hn::NegMulAdd(two, held, hn::Set(d, view.features));
     if constexpr (order > 0) {
       const auto others = hn::Mul(hn::Sub(held, one), half);
       const auto triples = hn::MulAdd(hn::Sub(held, two), third, one);
@@ -88,6 +92,9 @@ HWY_INLINE std::size_t advance(const TableView& view, std::size_t last, double t
 std::size_t advance_features(const TableView& view, std::size_t last, double t) {
   return advance<0>(view, last, t);
 }
+std::size_t advance_signs(const TableView& view, std::size_t last, double t) {
+  return advance<-1>(view, last, t);
+}
 std::size_t advance_pairs(const TableView& view, std::size_t last, double t) {
   return advance<2>(view, last, t);
 }
@@ -103,6 +110,7 @@ HWY_AFTER_NAMESPACE();
 namespace drover {
 
 HWY_EXPORT(advance_features);
+HWY_EXPORT(advance_signs);
 HWY_EXPORT(advance_pairs);
 HWY_EXPORT(advance_triples);
 
@@ -127,11 +135,12 @@ class EnumeratingEngine : public HerdEngine {
       write_state(s, state_);
       rate_[s] = 0;
       for (std::size_t f = 0; f < set_.size(); ++f) {
-        if (!set_.holds(set_.features[f], state_)) continue;
+        const double value = set_.value(set_.features[f], state_);
+        rate_[s] += value * moments.values[f];
+        if (!start_weights.empty()) visited_[s] -= value * start_weights[f];
+        if (value <= 0) continue;
         if (f / 64 < words_ && (set_.complete_order == 0 || set_.features[f].order == 1))
           bits_[f / 64 * padded_ + s] |= std::uint64_t{1} << (f % 64);
-        rate_[s] += moments.values[f];
-        if (!start_weights.empty()) visited_[s] -= start_weights[f];
       }
     }
     // Before the first step nothing was visited: the best state for w_0 alone.
@@ -143,8 +152,13 @@ class EnumeratingEngine : public HerdEngine {
     write_state(next_, state_);
     ++visits_[next_];
     ++samples_;
-    const TableView view{padded_, words_, bits_.get(), rate_.get(), visited_.get()};
+    const TableView view{padded_,     words_,         bits_.get(),
+                         rate_.get(), visited_.get(), static_cast<double>(set_.size())};
     const auto t = static_cast<double>(samples_);
+    if (set_.coding == FeatureCoding::spins) {
+      next_ = HWY_DYNAMIC_DISPATCH(advance_signs)(view, next_, t);
+      return;
+    }
     next_ = set_.complete_order == 2   ? HWY_DYNAMIC_DISPATCH(advance_pairs)(view, next_, t)
             : set_.complete_order == 3 ? HWY_DYNAMIC_DISPATCH(advance_triples)(view, next_, t)
                                        : HWY_DYNAMIC_DISPATCH(advance_features)(view, next_, t);
@@ -157,7 +171,7 @@ class EnumeratingEngine : public HerdEngine {
       if (visits_[s] == 0) continue;
       write_state(s, x);
       for (std::size_t f = 0; f < set_.size(); ++f)
-        if (set_.holds(set_.features[f], x)) out[f] += static_cast<double>(visits_[s]);
+        out[f] += set_.value(set_.features[f], x) * static_cast<double>(visits_[s]);
     }
   }
 

@@ -10,9 +10,9 @@ namespace drover {
 
 namespace {
 
-/// A binary variable needs no indicator of its state 0.
-Value first_value(std::uint32_t cardinality) {
-  return cardinality == 2 ? 1 : 0;
+/// A binary variable needs no indicator of its state 0, unless every cell is a feature.
+Value first_value(std::uint32_t cardinality, FeatureCoding coding) {
+  return cardinality == 2 && coding != FeatureCoding::cells ? 1 : 0;
 }
 
 void index_indicators(FeatureSet& set) {
@@ -39,16 +39,17 @@ std::uint32_t complete_order(const FeatureSet& set) {
   return count[3] == 0 ? 2 : 0;
 }
 
-void add_combinations(std::span<const std::uint32_t> cardinalities, std::span<const VariableId> group,
-                      std::vector<Indicator>& product, std::vector<std::vector<Indicator>>& products) {
+void add_combinations(std::span<const std::uint32_t> cardinalities, FeatureCoding coding,
+                      std::span<const VariableId> group, std::vector<Indicator>& product,
+                      std::vector<std::vector<Indicator>>& products) {
   if (product.size() == group.size()) {
     products.push_back(product);
     return;
   }
   const VariableId v = group[product.size()];
-  for (std::uint32_t value = first_value(cardinalities[v]); value < cardinalities[v]; ++value) {
+  for (std::uint32_t value = first_value(cardinalities[v], coding); value < cardinalities[v]; ++value) {
     product.push_back({v, static_cast<Value>(value)});
-    add_combinations(cardinalities, group, product, products);
+    add_combinations(cardinalities, coding, group, product, products);
     product.pop_back();
   }
 }
@@ -68,9 +69,17 @@ bool FeatureSet::holds(const Feature& feature, std::span<const Value> x) const {
   });
 }
 
+double FeatureSet::value(const Feature& feature, std::span<const Value> x) const {
+  if (coding != FeatureCoding::spins) return holds(feature, x) ? 1 : 0;
+  double product = 1;
+  for (std::uint32_t member : feature.members()) product *= x[indicators[member].variable] != 0 ? 1 : -1;
+  return product;
+}
+
 FeatureSet make_features(std::vector<std::uint32_t> cardinalities,
-                         std::span<const std::vector<Indicator>> products) {
+                         std::span<const std::vector<Indicator>> products, FeatureCoding coding) {
   FeatureSet set;
+  set.coding = coding;
   set.cardinalities = std::move(cardinalities);
   for (const auto& product : products)
     set.indicators.insert(set.indicators.end(), product.begin(), product.end());
@@ -92,19 +101,20 @@ FeatureSet make_features(std::vector<std::uint32_t> cardinalities,
   std::sort(set.features.begin(), set.features.end(), before);
   const auto same = [](const Feature& a, const Feature& b) { return !before(a, b) && !before(b, a); };
   set.features.erase(std::unique(set.features.begin(), set.features.end(), same), set.features.end());
-  set.complete_order = complete_order(set);
+  if (coding == FeatureCoding::ones) set.complete_order = complete_order(set);
   return set;
 }
 
 FeatureSet chosen_features(std::vector<std::uint32_t> cardinalities,
-                           std::span<const std::vector<VariableId>> groups) {
+                           std::span<const std::vector<VariableId>> groups, FeatureCoding coding) {
   std::vector<std::vector<Indicator>> products;
   std::vector<Indicator> product;
-  for (const auto& group : groups) add_combinations(cardinalities, group, product, products);
-  return make_features(std::move(cardinalities), products);
+  for (const auto& group : groups) add_combinations(cardinalities, coding, group, product, products);
+  return make_features(std::move(cardinalities), products, coding);
 }
 
-FeatureSet complete_features(std::vector<std::uint32_t> cardinalities, std::uint32_t order) {
+FeatureSet complete_features(std::vector<std::uint32_t> cardinalities, std::uint32_t order,
+                             FeatureCoding coding) {
   assert(order >= 1 && order <= max_feature_order);
   const auto n = static_cast<VariableId>(cardinalities.size());
   std::vector<std::vector<VariableId>> groups;
@@ -115,15 +125,16 @@ FeatureSet complete_features(std::vector<std::uint32_t> cardinalities, std::uint
       for (VariableId k = j + 1; order >= 3 && k < n; ++k) groups.push_back({i, j, k});
     }
   }
-  return chosen_features(std::move(cardinalities), groups);
+  return chosen_features(std::move(cardinalities), groups, coding);
 }
 
-double complete_feature_count(std::span<const std::uint32_t> cardinalities, std::uint32_t order) {
+double complete_feature_count(std::span<const std::uint32_t> cardinalities, std::uint32_t order,
+                              FeatureCoding coding) {
   // Elementary symmetric sums of the numbers of indicators.
   std::array<double, max_feature_order + 1> sums{1, 0, 0, 0};
   for (std::uint32_t cardinality : cardinalities)
     for (std::size_t k = max_feature_order; k >= 1; --k)
-      sums[k] += sums[k - 1] * static_cast<double>(cardinality - first_value(cardinality));
+      sums[k] += sums[k - 1] * static_cast<double>(cardinality - first_value(cardinality, coding));
   double count = 0;
   for (std::size_t k = 1; k <= order; ++k) count += sums[k];
   return count;
@@ -147,6 +158,16 @@ Moments moments_of(FeatureSet set, std::span<const Value> values, const RunContr
     const std::uint64_t* second = &bits[feature.indicators[feature.order > 1 ? 1 : 0] * words];
     const std::uint64_t* third = &bits[feature.indicators[feature.order > 2 ? 2 : 0] * words];
     std::uint64_t count = 0;
+    if (set.coding == FeatureCoding::spins) {
+      // Rows with an odd number of ones; a product of spins is 1 when the number of zeros is even.
+      const bool two = feature.order > 1, three = feature.order > 2;
+      for (std::size_t w = 0; w < words; ++w)
+        count += static_cast<std::uint64_t>(
+            std::popcount(first[w] ^ (two ? second[w] : 0) ^ (three ? third[w] : 0)));
+      const double mean = 1 - 2 * static_cast<double>(count) / static_cast<double>(rows);
+      moments.values.push_back(feature.order % 2 == 0 ? mean : -mean);
+      continue;
+    }
     for (std::size_t w = 0; w < words; ++w)
       count += static_cast<std::uint64_t>(std::popcount(first[w] & second[w] & third[w]));
     moments.values.push_back(static_cast<double>(count) / static_cast<double>(rows));
@@ -161,7 +182,7 @@ std::string feature_text(const FeatureSet& set, std::size_t feature, std::span<c
     const auto [variable, value] = set.indicators[member];
     if (!text.empty()) text += ' ';
     text += names.empty() ? std::to_string(variable) : names[variable];
-    text += fmt::format("={}", value);
+    if (set.coding != FeatureCoding::spins) text += fmt::format("={}", value);
   }
   return text;
 }

@@ -22,6 +22,17 @@ bool enumerable(const FeatureSet& set) {
   return state_count(set) <= most_states && enumeration_words(set) <= most_words;
 }
 
+/// Of every pair of variables, the product of their first indicators is there.
+bool has_all_pairs(const FeatureSet& set) {
+  std::size_t pairs = 0;
+  const auto is_first = [&](std::uint32_t b) {
+    return set.indicator_offsets[set.indicators[b].variable] == b;
+  };
+  for (const Feature& feature : set.features)
+    pairs += feature.order == 2 && is_first(feature.indicators[0]) && is_first(feature.indicators[1]);
+  return pairs == set.variables() * (set.variables() - 1) / 2;
+}
+
 HerdSearch choose(const FeatureSet& set, HerdSearch asked) {
   if (asked == HerdSearch::enumerate && !enumerable(set))
     throw Error(ErrorKind::misfit,
@@ -33,7 +44,7 @@ HerdSearch choose(const FeatureSet& set, HerdSearch asked) {
   if (asked != HerdSearch::automatic) return asked;
   if (enumerable(set)) return HerdSearch::enumerate;
   // All pairs of many variables have no small tree; do not look for one.
-  if (set.complete_order == 0 && set.size() < 100000 && tree_operations(set) <= most_tree_operations)
+  if (!has_all_pairs(set) && set.size() < 100000 && tree_operations(set) <= most_tree_operations)
     return HerdSearch::tree;
   return HerdSearch::local;
 }
@@ -42,6 +53,7 @@ std::unique_ptr<HerdEngine> make_engine(const Moments& moments, HerdSearch searc
                                         const std::vector<double>& start, bool adaptive) {
   if (search == HerdSearch::enumerate) return make_enumerating_engine(moments, start);
   if (search == HerdSearch::tree) return make_tree_engine(moments, start);
+  if (moments.set.coding == FeatureCoding::spins) return make_spin_engine(moments, start, adaptive);
   const std::uint32_t order = moments.set.complete_order;
   const std::size_t n = moments.set.variables();
   if ((order == 2 && n <= most_dense_pairs) || (order == 3 && n <= most_dense_triples))

@@ -39,8 +39,10 @@ class LocalEngine : public HerdEngine {
     for (std::size_t f = 0; f < moments.set.size(); ++f) {
       if (moments.set.features[f].order > 1) break;
       const Indicator single = moments.set.indicators[moments.set.features[f].indicators[0]];
-      if (moments.values[f] < highest[single.variable]) continue;
-      highest[single.variable] = cardinalities_[single.variable] == 2 ? 0.5 : moments.values[f];
+      const double p =
+          moments.set.coding == FeatureCoding::spins ? (1 + moments.values[f]) / 2 : moments.values[f];
+      if (p < highest[single.variable]) continue;
+      highest[single.variable] = cardinalities_[single.variable] == 2 ? 0.5 : p;
       starts_[1][single.variable] = single.value;
     }
   }

@@ -3,6 +3,7 @@
 //
 // Assumes that variables that share features form a graph of small width (chains, trees, narrow grids). The
 // elimination order is found once; tables are filled with the new weights before every maximisation.
+#include <bit>
 #include <limits>
 #include <map>
 
@@ -18,8 +19,10 @@ namespace {
 struct FactorLayout {
   Model model;
   std::vector<std::size_t> entries;  ///< of feature f: where in model.tables.log_values
+  std::vector<std::size_t> sizes;    ///< with spins: of its table, which begins there; else none
 
   explicit FactorLayout(const FeatureSet& set) : entries(set.size()) {
+    const bool spins = set.coding == FeatureCoding::spins;
     model.cardinalities = set.cardinalities;
     std::map<std::vector<VariableId>, std::size_t> table_of;
     for (std::size_t f = 0; f < set.size(); ++f) {
@@ -33,14 +36,24 @@ struct FactorLayout {
       }
       const auto [at, is_new] = table_of.try_emplace(scope, model.tables.size());
       if (is_new) model.tables.add(scope, std::vector<double>(states, 0.0));
-      entries[f] = model.tables.table_offsets[at->second] + entry;
+      entries[f] = model.tables.table_offsets[at->second] + (spins ? 0 : entry);
+      if (spins) sizes.push_back(states);
     }
   }
 
   template <class Weight>
   void fill(Weight weight) {
     std::fill(model.tables.log_values.begin(), model.tables.log_values.end(), 0.0);
-    for (std::size_t f = 0; f < entries.size(); ++f) model.tables.log_values[entries[f]] += weight(f);
+    for (std::size_t f = 0; f < entries.size(); ++f) {
+      if (sizes.empty()) {
+        model.tables.log_values[entries[f]] += weight(f);
+        continue;
+      }
+      // The last entry has all spins up; a bit that is 0 turns one down.
+      const double w = weight(f);
+      for (std::size_t e = 0; e < sizes[f]; ++e)
+        model.tables.log_values[entries[f] + e] += std::popcount(e ^ (sizes[f] - 1)) % 2 == 0 ? w : -w;
+    }
   }
 };
 
@@ -69,8 +82,7 @@ class TreeEngine : public HerdEngine {
     layout_.fill([&](std::size_t f) { return start_[f] + (t * mu_[f] - count_[f]); });
     const Graph graph = compile(layout_.model);
     state_ = whole_assignment(graph, JunctionTree(graph, plan_).map().assignment);
-    for (std::size_t f = 0; f < set_.size(); ++f)
-      if (set_.holds(set_.features[f], state_)) count_[f] += 1;
+    for (std::size_t f = 0; f < set_.size(); ++f) count_[f] += set_.value(set_.features[f], state_);
     samples_ += 1;
   }
   std::span<const Value> state() const override { return state_; }

@@ -5,10 +5,12 @@
 #include <algorithm>
 #include <cassert>
 #include <cmath>
+#include <iterator>
 #include <optional>
 #include <set>
 
 #include "drover/core/error.hpp"
+#include "drover/core/log_math.hpp"
 #include "drover/core/parallel.hpp"
 #include "drover/core/random.hpp"
 #include "drover/infer/cluster_conditionals.hpp"
@@ -81,9 +83,10 @@ ExactPlan plan_exact(const Graph& graph, const ExactOptions& options) {
 
 class JunctionTree::Engine {
  public:
-  Engine(const Graph& graph, const ExactPlan& plan, const RunControl& control)
+  Engine(const Graph& graph, const ExactPlan& plan, const ExactOptions& options)
       : graph_(graph),
-        control_(control),
+        control_(*options.control),
+        memory_limit_(static_cast<double>(options.memory_limit_bytes)),
         width_(plan.order.width),
         tree_(build_cluster_tree(graph, plan.order.order)),
         predicted_(static_cast<std::size_t>(predict_bytes(tree_))),
@@ -118,28 +121,38 @@ class JunctionTree::Engine {
   }
 
   std::vector<std::vector<double>> pair_marginals(std::span<const std::pair<VariableId, VariableId>> pairs) {
-    std::vector<Query> queries;
+    std::vector<std::vector<VariableId>> sets;
     for (const auto& [i, j] : pairs) {
       assert(i != j && i < graph_.size() && j < graph_.size());
-      const std::uint32_t a = tree_.place_of[i], b = tree_.place_of[j];
-      const auto scope = tree_.scope(tree_.home[std::min(a, b)]);
-      if (!std::binary_search(scope.begin(), scope.end(), std::max(a, b)))
+      sets.push_back({i, j});
+      if (!in_one_cluster(places_of(sets.back())))
         throw Error(ErrorKind::misfit,
                     fmt::format("variables {} and {} share no factor; their joint distribution "
                                 "is not at hand in the junction tree",
                                 graph_.name(i), graph_.name(j)));
-      queries.push_back({{std::min(a, b), std::max(a, b)}, no_node});
     }
-    std::vector<std::vector<double>> result = answer(std::move(queries));
-    for (std::size_t k = 0; k < result.size(); ++k) {
-      const auto [i, j] = pairs[k];
-      if (tree_.place_of[i] < tree_.place_of[j]) continue;
-      const std::size_t rows = graph_.cardinalities[i], columns = graph_.cardinalities[j];
-      std::vector<double> turned(rows * columns);
-      for (std::size_t r = 0; r < rows; ++r)
-        for (std::size_t c = 0; c < columns; ++c) turned[r * columns + c] = result[k][c * rows + r];
-      result[k] = std::move(turned);
+    return joints(sets);
+  }
+
+  std::vector<std::vector<double>> joints(std::span<const std::vector<VariableId>> sets) {
+    std::vector<std::vector<double>> result(sets.size());
+    std::vector<Query> queries;
+    std::vector<std::size_t> query_of;
+    for (std::size_t s = 0; s < sets.size(); ++s) {
+      std::vector<std::uint32_t> scope = places_of(sets[s]);
+      check_memory(entries_of(scope));
+      if (scope.empty()) {
+        result[s] = {1.0};
+      } else if (in_one_cluster(scope)) {
+        queries.push_back({std::move(scope), no_node});
+        query_of.push_back(s);
+      } else {
+        result[s] = in_order(sets[s], carry_to_root(scope));
+      }
     }
+    std::vector<std::vector<double>> answers = answer(std::move(queries));
+    for (std::size_t q = 0; q < answers.size(); ++q)
+      result[query_of[q]] = in_order(sets[query_of[q]], std::move(answers[q]));
     return result;
   }
 
@@ -242,6 +255,108 @@ class JunctionTree::Engine {
     std::vector<std::uint32_t> scope;
     std::uint32_t separator_of = no_node;  // read from this cluster's separator; else from the home cluster
   };
+
+  std::vector<std::uint32_t> places_of(std::span<const VariableId> variables) const {
+    std::vector<std::uint32_t> places;
+    for (VariableId v : variables) places.push_back(tree_.place_of[v]);
+    std::ranges::sort(places);
+    return places;
+  }
+
+  // The cluster that eliminates the first variable holds all that share a cluster with it and come later.
+  bool in_one_cluster(std::span<const std::uint32_t> places) const {
+    if (places.empty()) return true;
+    const auto scope = tree_.scope(tree_.home[places[0]]);
+    return std::ranges::includes(scope, places);
+  }
+
+  double entries_of(std::span<const std::uint32_t> scope) const {
+    double entries = 1;
+    for (std::uint32_t p : scope) entries *= tree_.cardinalities[p];
+    return entries;
+  }
+
+  void check_memory(double entries) const {
+    const double bytes = entries * sizeof(double);
+    if (bytes > memory_limit_)
+      throw Error(ErrorKind::misfit,
+                  fmt::format("this joint distribution would need tables of {}; the memory limit is {}",
+                              readable_bytes(bytes), readable_bytes(memory_limit_)));
+  }
+
+  // A table over the sorted places of the variables, as one over the variables in the order asked for.
+  std::vector<double> in_order(std::span<const VariableId> variables, std::vector<double> table) const {
+    const std::vector<std::uint32_t> places = places_of(variables);
+    std::vector<std::size_t> strides(variables.size());  // in `table`, of the variables as asked for
+    for (std::size_t k = 0; k < variables.size(); ++k) {
+      const auto at = std::ranges::find(places, tree_.place_of[variables[k]]);
+      strides[k] = table_size(tree_.cardinalities, std::span(at + 1, places.end()));
+    }
+    std::vector<double> result(table.size());
+    std::vector<std::uint32_t> index(variables.size(), 0);
+    std::size_t from = 0;
+    for (double& value : result) {
+      value = table[from];
+      for (std::size_t k = index.size(); k-- > 0;) {
+        from += strides[k];
+        if (++index[k] < graph_.cardinalities[variables[k]]) break;
+        from -= strides[k] * index[k];
+        index[k] = 0;
+      }
+    }
+    return result;
+  }
+
+  // Messages on the way from the clusters that eliminate `wanted` to their roots, which keep these variables.
+  std::vector<double> carry_to_root(std::span<const std::uint32_t> wanted) {
+    sum_up();
+    struct Message {
+      std::vector<std::uint32_t> scope;
+      std::vector<double> values;
+    };
+    std::vector<std::optional<Message>> messages(tree_.size());
+    for (std::uint32_t p : wanted)
+      for (std::uint32_t c = tree_.home[p]; c != no_node && !messages[c]; c = tree_.parent[c])
+        messages[c].emplace();
+    std::vector<Message> roots;
+    for (std::uint32_t c = 0; c < tree_.size(); ++c) {
+      if (!messages[c]) continue;
+      check_stop();
+      Message& message = *messages[c];
+      const auto add_to = [](std::vector<std::uint32_t>& scope, std::span<const std::uint32_t> more) {
+        std::vector<std::uint32_t> both;
+        std::ranges::set_union(scope, more, std::back_inserter(both));
+        scope = std::move(both);
+      };
+      std::vector<Operand> operands;
+      for (std::size_t g = factors_.group_offsets[c]; g < factors_.group_offsets[c + 1]; ++g)
+        operands.push_back(factors_.operand(g));
+      std::vector<std::uint32_t> scope;
+      add_to(scope, tree_.scope(c));
+      for (std::uint32_t child : tree_.children(c)) {
+        if (messages[child])
+          operands.push_back({messages[child]->scope, messages[child]->values.data()});
+        else
+          operands.push_back({tree_.separator(child), messages_.get() + message_offsets_[child]});
+        add_to(scope, operands.back().scope);
+      }
+      std::ranges::set_intersection(scope, wanted, std::back_inserter(message.scope));
+      add_to(message.scope, tree_.separator(c));
+      check_memory(entries_of(scope));
+      message.values.resize(table_size(tree_.cardinalities, message.scope));
+      contract(Reduce::log_sum_exp, tree_.cardinalities, scope, operands, 0.0, message.scope,
+               message.values.data());
+      subtract_maximum(message.values.data(), message.values.size());
+      for (std::uint32_t child : tree_.children(c)) messages[child].reset();
+      if (tree_.parent[c] == no_node) roots.push_back(std::move(message));
+    }
+    std::vector<Operand> operands;
+    for (const Message& root : roots) operands.push_back({root.scope, root.values.data()});
+    std::vector<double> result(table_size(tree_.cardinalities, wanted));
+    contract(Reduce::log_sum_exp, tree_.cardinalities, wanted, operands, 0.0, wanted, result.data());
+    normalise_logs(result);
+    return result;
+  }
 
   // The state whose interval of the cumulative weights holds u; never one of weight zero.
   static std::size_t draw(std::span<double> weights, double u) {
@@ -355,6 +470,7 @@ class JunctionTree::Engine {
 
   const Graph& graph_;
   const RunControl& control_;
+  double memory_limit_;
   std::uint32_t width_;
   ClusterTree tree_;
   std::size_t predicted_;
@@ -371,7 +487,7 @@ JunctionTree::JunctionTree(const Graph& graph, const ExactOptions& options)
 
 JunctionTree::JunctionTree(const Graph& graph, const ExactPlan& plan, const ExactOptions& options) {
   refuse_above(plan, options.memory_limit_bytes);
-  engine_ = std::make_unique<Engine>(graph, plan, *options.control);
+  engine_ = std::make_unique<Engine>(graph, plan, options);
 }
 
 JunctionTree::~JunctionTree() = default;
@@ -393,6 +509,9 @@ std::vector<std::vector<double>> JunctionTree::marginals() {
 std::vector<std::vector<double>> JunctionTree::pair_marginals(
     std::span<const std::pair<VariableId, VariableId>> pairs) {
   return engine_->pair_marginals(pairs);
+}
+std::vector<std::vector<double>> JunctionTree::joints(std::span<const std::vector<VariableId>> sets) {
+  return engine_->joints(sets);
 }
 ScoredState JunctionTree::map() {
   return engine_->map();

@@ -78,6 +78,11 @@ class JunctionTree {
   /// p(x_i, x_j), row-major with x_i the row, for pairs that share a factor (or at least a cluster; else
   /// misfit).
   std::vector<std::vector<double>> pair_marginals(std::span<const std::pair<VariableId, VariableId>> pairs);
+  /// p of any sets of distinct variables, the last of a set fastest. Sets inside a cluster share one way
+  /// down; the variables of another are carried to the root in the messages (elimination with the query last,
+  /// Dechter 1999), which costs as many times more as the others of them have joint states. Raises misfit
+  /// when that is beyond the memory limit.
+  std::vector<std::vector<double>> joints(std::span<const std::vector<VariableId>> sets);
   ScoredState map();
   /// The `count` most probable distinct states, best first; fewer when there are no more of positive
   /// probability. Source: Nilsson, An efficient algorithm for finding the M most probable configurations,

@@ -19,6 +19,7 @@
 #include "drover/core/error.hpp"
 #include "drover/core/plural.hpp"
 #include "drover/io/draws.hpp"
+#include "drover/io/row_reader.hpp"
 #include "drover/io/text_source.hpp"
 
 namespace drover {
@@ -31,13 +32,6 @@ bool parse_number(std::string_view text, double& number) {
   if (!text.empty() && text.front() == '+') text.remove_prefix(1);
   const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), number);
   return !text.empty() && code == std::errc() && end == text.data() + text.size() && std::isfinite(number);
-}
-
-/// What people and programs write where there is nothing to write.
-bool means_missing(std::string_view text) {
-  static constexpr std::array<std::string_view, 10> words = {"",    "?",   "NA",   "N/A",  "NaN",
-                                                             "nan", "NAN", "-nan", "null", "NULL"};
-  return std::ranges::find(words, text) != words.end();
 }
 
 constexpr std::uint32_t missing_cell = 0xFFFFFFFF;
@@ -267,95 +261,6 @@ std::vector<std::string> numbered_names(std::size_t count) {
   for (std::size_t c = 0; c < count; ++c) names.push_back("x" + std::to_string(c));
   return names;
 }
-
-/// How many words between blanks a line has; blanks inside quotes are part of a word.
-std::size_t count_words(std::string_view line) {
-  std::size_t words = 0;
-  bool inside = false, quoted = false;
-  for (char c : line) {
-    if (c == '"') quoted = !quoted;
-    const bool blank = !quoted && (c == ' ' || c == '\r');
-    words += !blank && !inside;
-    inside = !blank;
-  }
-  return words;
-}
-
-/// What stands between cells. Blanks do when the first lines all have the same number of words, more than
-/// one; a column of texts that hold blanks is seldom so.
-char separator_of(std::string_view text) {
-  constexpr std::size_t most_lines = 20;
-  const std::string_view line = text.substr(0, text.find('\n'));
-  for (char c : {'\t', ',', ';'})
-    if (line.find(c) != std::string_view::npos) return c;
-  const std::size_t words = count_words(line);
-  bool is_whole = true;  // the last line of what was looked at may be cut off
-  for (std::size_t k = 0; k < most_lines && !text.empty() && is_whole; ++k) {
-    const std::size_t end = text.find('\n');
-    is_whole = end != std::string_view::npos;
-    const std::size_t here = count_words(text.substr(0, end));
-    if (here != words && here > 0 && (is_whole || k == 0)) return ',';
-    text.remove_prefix(is_whole ? end + 1 : text.size());
-  }
-  return words > 1 ? ' ' : ',';
-}
-
-struct Cell {
-  std::string text;
-  bool missing = false;
-  Place place{};  ///< of a missing value
-};
-
-/// One row of cells after the other.
-class RowReader {
- public:
-  explicit RowReader(TextSource& source) : source_(source), separator_(separator_of(source.beginning())) {}
-
-  /// False at the end of the file; blank lines are passed over.
-  bool next(std::vector<Cell>& cells) {
-    while (source_.peek() == '\n' || source_.peek() == '\r') source_.get();
-    if (source_.peek() < 0) return false;
-    cells.clear();
-    do cells.push_back(cell());
-    while (more_);
-    return true;
-  }
-
- private:
-  Cell cell() {
-    std::string text;
-    while (source_.peek() == ' ') source_.get();
-    source_.mark();
-    const bool quoted = source_.peek() == '"';
-    if (quoted) {
-      source_.get();
-      for (int c = source_.get();; c = source_.get()) {
-        if (c < 0) source_.fail("a quote that is not closed");
-        if (c == '"' && source_.peek() != '"') break;
-        if (c == '"') source_.get();
-        text += static_cast<char>(c);
-      }
-    }
-    int c = source_.get();
-    for (; c >= 0 && c != separator_ && c != '\n'; c = source_.get()) {
-      if (quoted && c != ' ' && c != '\r') source_.fail("expected a separator after the closing quote");
-      if (!quoted) text += static_cast<char>(c);
-    }
-    while (!quoted && !text.empty() && (text.back() == ' ' || text.back() == '\r')) text.pop_back();
-    more_ = c == separator_;
-    if (separator_ == ' ' && more_) {  // several blanks are one, and those at the end of a line are none
-      while (source_.peek() == ' ' || source_.peek() == '\r') source_.get();
-      more_ = source_.peek() >= 0 && source_.peek() != '\n';
-      if (!more_) source_.get();
-    }
-    if (text.empty() || (!quoted && means_missing(text))) return {text, true, source_.place()};
-    return {text};
-  }
-
-  TextSource& source_;
-  int separator_;
-  bool more_ = false;
-};
 
 /// A header has no numbers and no name twice unless there are numbers below it; in a table of texts, no name
 /// comes again in its own column.

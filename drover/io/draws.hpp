@@ -46,6 +46,8 @@ class DrawWriter {
 
   /// Draw t of chains 0, 1, ..., then draw t + 1 and so on.
   void append(std::size_t chain, std::span<const Value> x, double log_score = 0);
+  /// In the place of the header's; to be called before finish(). Text files (.csv) have none.
+  void set_metadata(std::string json) { header_.metadata = std::move(json); }
   /// Completes the file and gives it its name; nothing may follow. Chains of an unfinished last draw are
   /// dropped. A writer destroyed without finish() leaves nothing behind.
   virtual void finish() = 0;

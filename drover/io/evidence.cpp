@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 
 #include "drover/core/error.hpp"
+#include "drover/core/plural.hpp"
 
 namespace drover {
 
@@ -93,6 +95,28 @@ std::uint32_t find(std::string_view word, const std::vector<std::string>& names,
                          all.empty() ? "" : fmt::format(" (there are: {})", all)));
 }
 
+// "0.2:0.8": a number for every state.
+std::vector<double> parse_likelihoods(const Model& model, VariableId variable, std::string_view text) {
+  const auto refuse = [&](const std::string& reason) {
+    fail_usage(fmt::format("the likelihoods \"{}\" of variable {}: {}", text, model.variable_name(variable),
+                           reason));
+  };
+  std::vector<double> likelihoods;
+  for (const std::string& word : split_names(text, ':')) {
+    double value = 0;
+    const auto [stop, error] = std::from_chars(word.data(), word.data() + word.size(), value);
+    if (word.empty() || stop != word.data() + word.size() || error != std::errc() || !(value >= 0) ||
+        std::isinf(value))
+      refuse(fmt::format("expected a number of 0 or more for every state, found \"{}\"", word));
+    likelihoods.push_back(value);
+  }
+  if (likelihoods.size() != model.cardinalities[variable])
+    refuse(fmt::format("expected {}, one for every state, found {}",
+                       counted(model.cardinalities[variable], "number"), likelihoods.size()));
+  if (std::ranges::all_of(likelihoods, [](double value) { return value == 0; })) refuse("all are 0");
+  return likelihoods;
+}
+
 VariableId find_variable(const Model& model, std::string_view word) {
   return find(word, model.variable_names, model.variable_count(), "variable");
 }
@@ -153,20 +177,29 @@ std::vector<Observation> split_observations(std::string_view text) {
   return observations;
 }
 
-Evidence evidence_of(const Model& model, std::span<const Observation> observations) {
-  static const std::vector<std::string> no_names;
-  Evidence evidence;
-  for (const auto& [name, state] : observations) {
-    const VariableId v = find_variable(model, name);
-    const auto& states = v < model.state_names.size() ? model.state_names[v] : no_names;
-    const std::uint32_t value = find(state, states, model.cardinalities[v],
-                                     fmt::format("state of variable {}:", model.variable_name(v)));
-    evidence.add(v, static_cast<Value>(value));
-  }
+Observations evidence_of(const Model& model, std::span<const Observation> observations) {
+  Observations evidence;
+  for (const auto& [name, state] : observations)
+    add_observation(model, find_variable(model, name), state, evidence);
   return evidence;
 }
 
-Evidence parse_observations(const Model& model, std::string_view text) {
+void add_observation(const Model& model, VariableId variable, std::string_view state,
+                     Observations& evidence) {
+  static const std::vector<std::string> no_names;
+  const auto& states = variable < model.state_names.size() ? model.state_names[variable] : no_names;
+  const bool is_name = std::ranges::find(states, state) != states.end() ||
+                       std::ranges::find(states, plain(state)) != states.end();
+  if (!is_name && find_mark(state, ':') != std::string_view::npos) {
+    evidence.add_likelihood(variable, parse_likelihoods(model, variable, state));
+    return;
+  }
+  const std::uint32_t value = find(state, states, model.cardinalities[variable],
+                                   fmt::format("state of variable {}:", model.variable_name(variable)));
+  evidence.add(variable, static_cast<Value>(value));
+}
+
+Observations parse_observations(const Model& model, std::string_view text) {
   return evidence_of(model, split_observations(text));
 }
 

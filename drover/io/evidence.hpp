@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "drover/io/text_source.hpp"
-#include "drover/model/model.hpp"
+#include "drover/model/observations.hpp"
 
 namespace drover {
 
@@ -18,14 +18,19 @@ namespace drover {
 Evidence read_evidence(const Model& model, TextSource& source);
 Evidence read_evidence(const Model& model, const std::string& path);
 
-/// A variable and its state as a person writes them: names or numbers, names first.
+/// A variable and its state as a person writes them: names or numbers, names first. Numbers with colons
+/// between, one for every state, are soft evidence: the likelihood of what was seen in each state.
 using Observation = std::pair<std::string, std::string>;
 
-/// "smoke=yes,xray=0" as (smoke, yes), (xray, 0); a name that holds = or a comma may be quoted. Raises usage.
+/// "smoke=yes,xray=0.2:0.8" as (smoke, yes), (xray, 0.2:0.8); a name that holds = or a comma may be quoted.
+/// Raises usage.
 std::vector<Observation> split_observations(std::string_view text);
 /// The same as evidence. Raises usage for what the model does not have.
-Evidence evidence_of(const Model& model, std::span<const Observation> observations);
-Evidence parse_observations(const Model& model, std::string_view text);
+Observations evidence_of(const Model& model, std::span<const Observation> observations);
+Observations parse_observations(const Model& model, std::string_view text);
+
+/// Puts one observation into the evidence: a state by name or number, or likelihoods.
+void add_observation(const Model& model, VariableId variable, std::string_view state, Observations& evidence);
 
 /// The parts of "a,b,c" without the blanks around them; a separator inside quotes is none.
 std::vector<std::string> split_names(std::string_view text, char separator = ',');

@@ -49,6 +49,7 @@ class NetcdfWriter final : public DrawWriter {
 
   void finish() override {
     put_block();
+    put_attribute(posterior_, "metadata", header().metadata);
     open_ = false;
     check(netcdf_.nc_close(file_));
     name_.rename_to_target();
@@ -110,7 +111,6 @@ class NetcdfWriter final : public DrawWriter {
 
   void define_posterior() {
     posterior_ = define_group("posterior");
-    put_attribute(posterior_, "metadata", header().metadata);
     const int chain = define_dimension(posterior_, "chain", header().chains);
     const int draw = define_dimension(posterior_, "draw", NetcdfLibrary::unlimited);
     // A size of zero would mean unlimited; a model whose variables are all observed keeps one empty column.

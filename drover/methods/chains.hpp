@@ -20,8 +20,8 @@ namespace drover {
 
 /// The options that every method with chains heeds, for its entry in the registry.
 inline const std::string chain_option_names =
-    "chains sweeps burn-in thin samples target-rhat target-mcse pairs check checkpoint checkpoint-every "
-    "resume";
+    "chains sweeps burn-in thin samples target-rhat target-mcse pairs joint check checkpoint "
+    "checkpoint-every resume";
 
 /// Sweeps of burn-in where none are asked for: the work of about 10^9 updates of a spin, between 100 and 1000
 /// sweeps; fewer than 100, but at least 30, where an update costs more. `update_cost` is in updates of a
@@ -67,19 +67,26 @@ void check_resumed_burn_in(const InferenceOptions& options, std::uint64_t burn_i
 /// States the chains, sweeps and burn-in that a run of these options has.
 void note_resolved(const ChainOptions& options, RunFacts& facts);
 
-/// Counts joint states of the pairs that share a factor.
-class PairCounter {
+/// Counts joint states of the pairs that share a factor (options.pairs) and of the sets asked for
+/// (options.joint), in up to 16 groups of chains, whose disagreement gives the standard error.
+class JointCounter {
  public:
-  explicit PairCounter(const Graph& graph);
-  void count(std::span<const Value> x);
+  /// Raises misfit when the counts would need more than the memory limit.
+  JointCounter(const Problem& problem, std::uint32_t chains);
+  static bool wanted(const Problem& problem) { return problem.options().pairs || !problem.joint().empty(); }
+  void count(std::uint32_t chain, std::span<const Value> x);
   void fill(MarginalsResult& result) const;
 
  private:
+  std::span<const std::uint64_t> counts(std::size_t group, std::size_t set) const;
+
   const Graph& graph_;
-  std::vector<std::pair<VariableId, VariableId>> pairs_;
+  std::vector<std::vector<VariableId>> sets_;  // the pairs first
+  std::size_t pairs_ = 0;
   std::vector<std::size_t> offsets_;
-  std::vector<std::uint64_t> counts_;
-  std::uint64_t draws_ = 0;
+  std::uint32_t groups_;
+  std::vector<std::uint64_t> counts_;  // (group, entry)
+  std::vector<std::uint64_t> draws_;   // per group
 };
 
 template <Kernel K>
@@ -112,8 +119,9 @@ void run_with_checkpoints(ChainRun<K>& run, const Problem& problem, std::string_
       on_draw(chain, x, log_score);
     };
   if (asked.checkpoint.resume) {
-    if (asked.pairs)
-      throw OptionError("pairs", "true", "no resumed run: the checkpoint does not hold the pairs");
+    if (JointCounter::wanted(problem))
+      throw OptionError(asked.pairs ? "pairs" : "joint", "true",
+                        "no resumed run: the checkpoint does not hold joint distributions");
     LoadArchive archive(checkpoint.load());
     run.visit(archive);
     DrawJournal::Mark mark;
@@ -186,17 +194,17 @@ MarginalsResult marginals_by_chains(const Problem& problem, std::string_view met
     check_estimate_memory(problem, kernel.entry_count(), kernel.lanes(), options);
   ChainRun<K> run(kernel, options);
   if (!problem.start().empty()) run.start_at(problem.start());
-  std::unique_ptr<PairCounter> pairs;
+  std::unique_ptr<JointCounter> joints;
   DrawCallback on_draw;
-  if (problem.options().pairs) {
-    pairs = std::make_unique<PairCounter>(problem.graph());
-    on_draw = [&](std::uint32_t, std::span<const Value> x, double) { pairs->count(x); };
+  if (JointCounter::wanted(problem)) {
+    joints = std::make_unique<JointCounter>(problem, options.chains);
+    on_draw = [&](std::uint32_t chain, std::span<const Value> x, double) { joints->count(chain, x); };
   }
   run_with_checkpoints(run, problem, method, Task::marginals, control, on_draw);
   for (const auto& state : run.states()) see_state(state);
 
   MarginalsResult result = marginals_of(run, problem);
-  if (pairs) pairs->fill(result);
+  if (joints) joints->fill(result);
   if (problem.options().check && !run.sums_values()) check_against_exact(problem, result, control);
   return result;
 }

@@ -78,6 +78,8 @@ MarginalsResult marginals(const Problem& problem, const RunControl& control) {
         if (i < j) result.pairs.emplace_back(i, j);
     result.pair_marginals = tree.pair_marginals(result.pairs);
   }
+  result.joints = tree.joints(problem.joint());
+  for (const auto& joint : result.joints) result.joint_mcse.emplace_back(joint.size(), 0.0);
   return result;
 }
 
@@ -160,7 +162,7 @@ Method exact_method() {
           map,
           logz,
           sample,
-          "samples pairs best",
+          "samples pairs joint best",
           1e300};
 }
 

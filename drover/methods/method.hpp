@@ -25,12 +25,13 @@ struct ChainOptions;  // drover/run/chain_run.hpp
 /// out once, when first asked; from any thread.
 class Problem {
  public:
-  /// options.observe and options.evidence are in the graph already; options.start is a state of the model's
-  /// variables.
-  Problem(Graph graph, InferenceOptions options, const RunControl& control = no_control());
+  /// options.observe, options.evidence and options.intervene are in the graph already; options.start is a
+  /// state of the model's variables; `joint` are the sets of options.joint, in the model's variables.
+  Problem(Graph graph, InferenceOptions options, const RunControl& control = no_control(),
+          std::span<const std::vector<VariableId>> joint = {});
   /// The same of a model that outlives this.
   Problem(const Model& model, const Evidence& evidence, InferenceOptions options,
-          const RunControl& control = no_control());
+          const RunControl& control = no_control(), std::span<const std::vector<VariableId>> joint = {});
   /// With a table in place of every gate, if all are small enough.
   const Graph& graph() const { return expanded_ ? *expanded_ : graph_; }
   /// With gates as they are, for methods that know them.
@@ -41,11 +42,16 @@ class Problem {
   const RunControl& control() const { return control_; }
   /// Where chains and iterations that can be started anywhere begin, unless it is empty.
   std::span<const Value> start() const { return start_; }
+  /// Sets of free variables whose joint distributions are wanted: what evidence leaves of those asked for.
+  std::span<const std::vector<VariableId>> joint() const { return joint_; }
   const ExactPlan& exact_plan() const;
   const ConnectivityReport& connectivity() const;
   std::size_t memory_limit_bytes() const;
   /// In absolute value, of the finite ones.
   double largest_log_factor() const;
+  /// How far apart, in nats, the factors at one variable can put its states: the sum of their spans (finite
+  /// entries only), of the variable where it is largest.
+  double largest_span() const;
 
  private:
   Graph graph_;
@@ -54,6 +60,7 @@ class Problem {
   InferenceOptions options_;
   const RunControl& control_;
   std::vector<Value> start_;
+  std::vector<std::vector<VariableId>> joint_;
   std::optional<Graph> expanded_;
   mutable std::mutex working_out_;
   mutable std::optional<ExactPlan> exact_plan_;
@@ -93,6 +100,9 @@ std::string why_not(const Method& method, const Problem& problem, Task task);
 
 /// The names of options that were set, that other methods heed and that this one does not.
 std::vector<std::string> unused_options(const Method& method, Task task, const InferenceOptions& options);
+
+/// Whether the method names this option among those it heeds.
+bool heeds(const Method& method, std::string_view option);
 
 /// Raises usage for an unknown name (with the nearest).
 const Method& method_named(std::string_view name);

@@ -102,12 +102,16 @@ MarginalsResult marginals(const Problem& problem, const RunControl& control) {
   result.mcse.assign(graph.cardinalities, 0);
   result.best_log_score = log_zero;
   std::uint64_t broken = 0;
+  std::optional<JointCounter> joints;
+  if (JointCounter::wanted(problem)) joints.emplace(problem, 16);
+  std::uint32_t counted_draws = 0;
   const std::uint64_t draws = draw_all(problem, control, wanted_draws(problem.options()),
                                        [&](std::span<const Value> states, std::span<const double> maxima) {
                                          for (std::size_t s = 0; s < maxima.size(); ++s) {
                                            const auto x = states.subspan(s * graph.size(), graph.size());
                                            for (std::size_t v = 0; v < x.size(); ++v)
                                              result.marginals[v][x[v]] += 1;
+                                           if (joints) joints->count(counted_draws++ % 16, x);
                                            const double score = log_score(graph, x);
                                            broken += score == log_zero;
                                            if (!(score > result.best_log_score) && !result.best_state.empty())
@@ -133,6 +137,7 @@ MarginalsResult marginals(const Problem& problem, const RunControl& control) {
   result.converged = total >= 400 && broken == 0;  // samples that cannot be are no result
   warn_of_broken(broken, draws, result);
   warn_of_approximation(problem, result);
+  if (joints) joints->fill(result);
   if (problem.graph().gates.size() == 0) {
     const ExactPlan& plan = problem.exact_plan();
     if (problem.options().check || (plan.order.exact && plan.predicted_operations <= small_plan))
@@ -235,7 +240,7 @@ Method pmp_method() {
           map,
           logz,
           sample,
-          "samples iterations damping check",
+          "samples iterations damping pairs joint check",
           1e30,
           true};
 }

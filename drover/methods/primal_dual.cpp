@@ -29,6 +29,22 @@ std::string why_not(const Problem& problem, Task task) {
   return graph.is_spin() ? "" : broken_connectivity(problem);
 }
 
+// Beliefs and mixtures are plain numbers: beyond the range of a double, states that another factor makes
+// likely again would be lost.
+std::string why_not_by_mixtures(const Problem& problem, Task task) {
+  constexpr double most_nats = 650;
+  const double span = problem.largest_span();
+  if (!(span <= most_nats))
+    return fmt::format(
+        "the factors at a variable put its states up to {:.3g} nats apart; its arithmetic bears {:.0f}", span,
+        most_nats);
+  return why_not(problem, task);
+}
+
+std::string why_not_primal_dual(const Problem& problem, Task task) {
+  return problem.graph().is_spin() ? why_not(problem, task) : why_not_by_mixtures(problem, task);
+}
+
 // Fitted decompositions stay exact, but one far from its factor would hardly ever let its variables move.
 void check_fit(const DualPlan& plan, double tolerance) {
   if (plan.divergence > tolerance)
@@ -111,7 +127,7 @@ LogZResult logz(const Problem& problem, const RunControl& control) {
 Method primal_dual_method() {
   Method method = chain_method<PrimalDualAdapter>(
       "primal-dual", "Gibbs over variables and the duals of their factors in turn; no colouring",
-      "Mescheder, Nowozin and Geiger 2016", why_not, "tolerance");
+      "Mescheder, Nowozin and Geiger 2016", why_not_primal_dual, "tolerance");
   method.logz = logz;
   return method;
 }
@@ -119,7 +135,7 @@ Method primal_dual_method() {
 Method tree_primal_dual_method() {
   return chain_method<TreeAdapter>(
       "tree-primal-dual", "all variables jointly over a spanning forest, duals for the other factors",
-      "Mescheder, Nowozin and Geiger 2016", why_not, "tolerance redraw");
+      "Mescheder, Nowozin and Geiger 2016", why_not_by_mixtures, "tolerance redraw");
 }
 
 }  // namespace drover

@@ -83,7 +83,7 @@ class Race {
   void finals();
   void finish(Contestant& winner);
   void widen_errors();
-  void count_pairs(Contestant& winner);
+  void count_joints(Contestant& winner);
   std::string reason(const Contestant& winner) const;
 
   std::vector<Contestant*> running();
@@ -340,16 +340,16 @@ void Race::finals() {
   finish(*winner);
 }
 
-void Race::count_pairs(Contestant& winner) {
+void Race::count_joints(Contestant& winner) {
   constexpr std::uint64_t draws = 256;
   const std::uint64_t gap = std::max<std::uint64_t>(1, winner.chains->sweeps_done() / (2 * draws));
-  PairCounter counter(problem_.graph());
+  JointCounter counter(problem_, winner.chains->chains());
   std::vector<Value> x(problem_.graph().size());
   for (std::uint64_t d = 0; d < draws && !(d > 0 && control_.should_stop()); ++d) {
     winner.chains->run_to(winner.chains->sweeps_done() + gap, stage_);
     for (std::uint32_t c = 0; c < winner.chains->chains(); ++c) {
       winner.chains->read(c, x);
-      counter.count(x);
+      counter.count(c, x);
     }
   }
   counter.fill(result_);
@@ -368,12 +368,13 @@ void Race::widen_errors() {
 }
 
 void Race::finish(Contestant& winner) {
-  if (problem_.options().pairs) count_pairs(winner);
-  auto pairs = std::move(result_.pairs);
-  auto pair_marginals = std::move(result_.pair_marginals);
+  if (JointCounter::wanted(problem_)) count_joints(winner);
+  MarginalsResult kept = std::move(result_);
   result_ = winner.chains->result();
-  result_.pairs = std::move(pairs);
-  result_.pair_marginals = std::move(pair_marginals);
+  result_.pairs = std::move(kept.pairs);
+  result_.pair_marginals = std::move(kept.pair_marginals);
+  result_.joints = std::move(kept.joints);
+  result_.joint_mcse = std::move(kept.joint_mcse);
   widen_errors();
   winner.entry.chosen = true;
   winner.entry.sweeps = winner.chains->sweeps_done();
@@ -461,7 +462,7 @@ Method race_method() {
           nullptr,
           nullptr,
           nullptr,
-          "chains sweeps burn-in thin target-rhat target-mcse pairs check"};
+          "chains sweeps burn-in thin target-rhat target-mcse pairs joint check"};
 }
 
 }  // namespace drover

@@ -11,6 +11,18 @@
 
 namespace drover {
 
+namespace {
+
+bool has_word(std::string_view words, std::string_view word) {
+  for (std::size_t at = words.find(word); at != std::string_view::npos; at = words.find(word, at + 1)) {
+    const std::size_t end = at + word.size();
+    if ((at == 0 || words[at - 1] == ' ') && (end == words.size() || words[end] == ' ')) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
 bool Method::does(Task task) const {
   switch (task) {
     case Task::marginals:
@@ -60,8 +72,14 @@ std::span<const Method> all_methods() {
   return methods;
 }
 
-Problem::Problem(Graph graph, InferenceOptions options, const RunControl& control)
+Problem::Problem(Graph graph, InferenceOptions options, const RunControl& control,
+                 std::span<const std::vector<VariableId>> joint)
     : graph_(std::move(graph)), options_(std::move(options)), control_(control) {
+  for (const std::vector<VariableId>& set : joint) {
+    joint_.emplace_back();
+    for (VariableId v : set)
+      if (graph_.free_variable[v] != no_variable) joint_.back().push_back(graph_.free_variable[v]);
+  }
   if (graph_.gates.size() > 0 && can_expand_gates(graph_)) expanded_ = expand_gates(graph_);
   if (options_.start.empty()) return;
   if (options_.start.size() != graph_.model_size())
@@ -71,8 +89,8 @@ Problem::Problem(Graph graph, InferenceOptions options, const RunControl& contro
 }
 
 Problem::Problem(const Model& model, const Evidence& evidence, InferenceOptions options,
-                 const RunControl& control)
-    : Problem(compile(model, evidence), std::move(options), control) {
+                 const RunControl& control, std::span<const std::vector<VariableId>> joint)
+    : Problem(compile(model, evidence), std::move(options), control, joint) {
   model_ = &model;
   evidence_ = evidence;
 }
@@ -119,27 +137,47 @@ double Problem::largest_log_factor() const {
   return largest;
 }
 
+double Problem::largest_span() const {
+  const Graph& g = graph();
+  std::vector<double> spans(g.size(), 0.0);
+  const auto span_of = [](std::span<const double> values) {
+    double low = -log_zero, high = log_zero;
+    for (double value : values)
+      if (std::isfinite(value)) {
+        low = std::min(low, value);
+        high = std::max(high, value);
+      }
+    return high > low ? high - low : 0.0;
+  };
+  for (VariableId v = 0; v < g.size(); ++v) spans[v] = span_of(g.unary_of(v));
+  const auto add = [&](const Pairs& pairs, double times) {
+    for (std::size_t p = 0; p < pairs.size(); ++p)
+      for (VariableId v : {pairs.first[p], pairs.second[p]}) spans[v] += times * std::abs(pairs.couplings[p]);
+  };
+  add(g.spin_pairs, 2);
+  add(g.potts_pairs, 1);
+  for (std::size_t f = 0; f < g.tables.size(); ++f) {
+    const double span = span_of(g.tables.values(f));
+    for (VariableId v : g.tables.scope(f)) spans[v] += span;
+  }
+  return spans.empty() ? 0 : *std::ranges::max_element(spans);
+}
+
 std::string why_not(const Method& method, const Problem& problem, Task task) {
   if (problem.largest_log_factor() > method.largest_log_factor)
     return fmt::format("log factors as large as {:.3g} are beyond its arithmetic (at most {:.0e})",
                        problem.largest_log_factor(), method.largest_log_factor);
+  if (!problem.joint().empty() && task == Task::marginals && !heeds(method, "joint"))
+    return "it gives no joint distributions";
   if (!method.knows_gates && problem.graph().gates.size() > 0)
     return fmt::format("it needs a table for every factor, and a gate has more than {} variables",
                        largest_expanded_gate);
   return method.why_not(problem, task);
 }
 
-namespace {
-
-bool has_word(std::string_view words, std::string_view word) {
-  for (std::size_t at = words.find(word); at != std::string_view::npos; at = words.find(word, at + 1)) {
-    const std::size_t end = at + word.size();
-    if ((at == 0 || words[at - 1] == ' ') && (end == words.size() || words[end] == ' ')) return true;
-  }
-  return false;
+bool heeds(const Method& method, std::string_view option) {
+  return has_word(method.options, option);
 }
-
-}  // namespace
 
 std::vector<std::string> unused_options(const Method& method, Task task, const InferenceOptions& options) {
   std::vector<std::string> names;

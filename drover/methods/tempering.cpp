@@ -46,13 +46,15 @@ std::string run_name(const Ladder& ladder) {
   return name;
 }
 
-void add_report(const Ladder& ladder, const SwapCounts& counts, RunFacts& facts) {
+template <class Result>
+void add_report(const Ladder& ladder, const SwapCounts& counts, Result& result) {
   const TemperingReport report = tempering_report(ladder, counts);
-  facts.details = details_of(report);
-  if (report.round_trips == 0)
-    facts.warnings.emplace_back(
-        "tempering made no round trip between the hottest and the coldest temperature: do not "
-        "trust it to have seen every mode; take more sweeps");
+  result.details = details_of(report);
+  if (report.round_trips > 0) return;
+  result.warnings.emplace_back(
+      "tempering made no round trip between the hottest and the coldest temperature: do not "
+      "trust it to have seen every mode; take more sweeps");
+  if constexpr (requires { result.converged; }) result.converged = false;
 }
 
 struct TemperingAdapter {

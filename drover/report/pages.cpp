@@ -41,6 +41,15 @@ ReportData common_page(const ModelAnswer& answer, const Judgement& judgement, co
   for (std::size_t e = 0; e < answer.evidence.size(); ++e)
     page.evidence.emplace_back(answer.names.variable(answer.evidence.variables[e]),
                                answer.names.state(answer.evidence.variables[e], answer.evidence.values[e]));
+  for (std::size_t l = 0; l < answer.evidence.likelihoods.size(); ++l) {
+    std::string likelihood;
+    for (double value : answer.evidence.likelihoods.values(l))
+      likelihood += fmt::format("{}{:g}", likelihood.empty() ? "likelihood " : " : ", std::exp(value));
+    page.evidence.emplace_back(answer.names.variable(answer.evidence.likelihoods.variables[l]), likelihood);
+  }
+  for (std::size_t e = 0; e < answer.set.size(); ++e)
+    page.evidence.emplace_back(answer.names.variable(answer.set.variables[e]),
+                               answer.names.state(answer.set.variables[e], answer.set.values[e]) + " (set)");
   add_verdict(judgement, page);
   return page;
 }

@@ -11,7 +11,7 @@
 
 #include "drover/core/option_list.hpp"
 #include "drover/infer/belief_propagation.hpp"
-#include "drover/model/model.hpp"
+#include "drover/model/observations.hpp"
 #include "drover/sample/herded/herded_gibbs_layout.hpp"
 #include "drover/sample/herded/herded_gibbs_plan.hpp"
 #include "drover/sample/scan.hpp"
@@ -65,10 +65,13 @@ struct Checkpointing {
 };
 
 struct InferenceOptions {
-  /// Variables whose value is known, by name or number, each with its state by name or number.
+  /// Variables whose value is known, by name or number, each with its state by name or number; or with a
+  /// likelihood for every state, as "0.2:0.8".
   std::vector<std::pair<std::string, std::string>> observe{};
   /// The same by number.
-  Evidence evidence{};
+  Observations evidence{};
+  /// Variables of a Bayesian network that are set from outside: the arcs into them are cut.
+  std::vector<std::pair<std::string, std::string>> intervene{};
   std::string method = "auto";
   std::uint64_t seed = 1;
   Chains chains{};
@@ -80,7 +83,9 @@ struct InferenceOptions {
   std::optional<double> memory_limit{};  ///< gigabytes; unset: half of the machine's memory
   std::uint64_t best = 1;                ///< how many of the most probable states
   bool pairs = false;                    ///< also the joint distributions of pairs that share a factor
-  bool check = false;                    ///< compare with exact marginals where they can be had
+  /// Sets of variables, by name or number, whose joint distributions are wanted too.
+  std::vector<std::vector<std::string>> joint{};
+  bool check = false;  ///< compare with exact marginals where they can be had
   Checkpointing checkpoint{};
   /// With a value for each state of every variable, methods that can give means of them instead of marginals,
   /// which may be too many to hold.
@@ -131,8 +136,8 @@ struct ChoiceNames<HerdedShare> {
 
 /// Method and seed.
 void describe_method(OptionList& list, InferenceOptions& options);
-/// The fields that the methods of a task read, in words that fit the task. Observations are left to the
-/// caller, who knows their syntax.
+/// The fields that the methods of a task read, in words that fit the task. Observations and the sets
+/// of joint distributions are left to the caller, who knows their syntax.
 void describe(OptionList& list, InferenceOptions& options, Task task);
 
 }  // namespace drover

@@ -84,6 +84,8 @@ struct MarginalsResult : RunFacts {
   /// Joint distributions of pairs of free variables, row-major by the first; filled on request.
   std::vector<std::pair<VariableId, VariableId>> pairs;
   std::vector<std::vector<double>> pair_marginals;
+  /// Joint distributions of the sets asked for (Problem::joint), the last variable fastest, and their errors.
+  std::vector<std::vector<double>> joints, joint_mcse;
   std::vector<RaceEntry> race;  ///< empty when there was none
 };
 

@@ -18,6 +18,17 @@ bool made_by_herding(const std::string& metadata) {
   return json.is_object() && json.contains("command") && json["command"] == "herd";
 }
 
+/// What the run that made the draws warned of.
+std::vector<std::string> warnings_of(const std::string& metadata) {
+  std::vector<std::string> warnings;
+  const nlohmann::json json = nlohmann::json::parse(metadata, nullptr, false);
+  if (!json.is_object() || !json.contains("warnings") || !json["warnings"].is_array()) return warnings;
+  for (const nlohmann::json& warning : json["warnings"])
+    if (warning.is_string())
+      warnings.push_back("the run that made these draws warned: " + warning.get<std::string>());
+  return warnings;
+}
+
 std::string figures(const DrawDiagnostics& worst) {
   if (!std::isfinite(worst.rhat_max) || !std::isfinite(worst.ess_min)) return "";
   return fmt::format("largest R-hat {}, smallest effective sample size {:.0f}", rhat_text(worst.rhat_max),
@@ -57,6 +68,8 @@ DiagnoseResult diagnose(const DrawFile& draws, const std::string& input, const R
   const DrawDiagnostics& worst = result.diagnostics;
   result.converged = is_converged(Diagnostics{worst.rhat_max, worst.ess_min, worst.mcse_max});
   if (const std::string doubt = doubt_of(result); !doubt.empty()) result.provenance.warnings.push_back(doubt);
+  for (std::string& warning : warnings_of(draws.metadata))
+    result.provenance.warnings.push_back(std::move(warning));
   if (worst.constant_variables > 0)
     result.provenance.warnings.push_back(
         fmt::format("{} of {} never change{}; nothing can be said of {}", worst.constant_variables,

@@ -27,6 +27,7 @@ void DrawFileSink::take(std::uint32_t chain, std::span<const Value> assignment, 
 }
 
 void DrawFileSink::finish(Samples& answer) {
+  writer_->set_metadata(json_of(answer.provenance).text());  // with the warnings of the run
   writer_->finish();
   answer.draws = writer_->draws() * chains_;
 }

@@ -72,15 +72,23 @@ Model names_of(const DataTable& table) {
   return names;
 }
 
+FeatureCoding coding_of(const Model& names, const HerdOptions& options) {
+  const bool binary = std::ranges::all_of(names.cardinalities, [](std::uint32_t k) { return k == 2; });
+  if (options.coding == FeatureCoding::spins && !binary)
+    throw OptionError("coding", "spins", "binary variables only: cells are for those of more states");
+  return options.coding.value_or(binary ? FeatureCoding::spins : FeatureCoding::cells);
+}
+
 FeatureSet features_of(const Model& names, const HerdOptions& options) {
+  const FeatureCoding coding = coding_of(names, options);
   if (options.features.empty()) {
     const std::uint32_t order = options.order.value_or(default_order);
-    const double count = complete_feature_count(names.cardinalities, order);
+    const double count = complete_feature_count(names.cardinalities, order, coding);
     if (count > most_features)
       throw OptionError(
           "order", std::to_string(order),
           fmt::format("fewer than {:.3g} features: a lower order, chosen features or fewer columns", count));
-    return complete_features(names.cardinalities, order);
+    return complete_features(names.cardinalities, order, coding);
   }
   std::vector<std::vector<VariableId>> groups;
   for (const std::vector<std::string>& words : options.features) {
@@ -92,7 +100,7 @@ FeatureSet features_of(const Model& names, const HerdOptions& options) {
                         "one to three different variables");
     groups.push_back(std::move(group));
   }
-  return chosen_features(names.cardinalities, groups);
+  return chosen_features(names.cardinalities, groups, coding);
 }
 
 /// A column that is learnt from the others while pseudo-samples pass by; test rows were kept apart.
@@ -173,8 +181,8 @@ std::string feature_name(const Model& names, const FeatureSet& set, std::size_t 
   std::string text;
   for (std::uint32_t member : set.features[feature].members()) {
     const auto [variable, value] = set.indicators[member];
-    text +=
-        (text.empty() ? "" : ",") + names.variable_name(variable) + "=" + names.state_name(variable, value);
+    text += (text.empty() ? "" : ",") + names.variable_name(variable);
+    if (set.coding != FeatureCoding::spins) text += "=" + names.state_name(variable, value);
   }
   return text;
 }
@@ -272,6 +280,7 @@ HerdResult run(const Moments& moments, const Model& names, DataFacts data, const
   Details resolved;
   if (data.table != nullptr && options.features.empty())
     resolved["order"] = options.order.value_or(default_order);
+  if (data.table != nullptr) resolved["coding"] = choice_name(moments.set.coding);
   if (data.classification) resolved["test-rows"] = data.classification->test.rows();
   provenance.options = option_values(list, resolved);
   result.names = Names::of(names);
@@ -280,7 +289,8 @@ HerdResult run(const Moments& moments, const Model& names, DataFacts data, const
 
   std::vector<HerdQuery> queries;
   for (const auto& query : options.queries) {
-    const Evidence evidence = evidence_of(names, query);
+    const Observations evidence = evidence_of(names, query);
+    if (evidence.likelihoods.size() > 0) throw OptionError("query", joined(query), "states, not likelihoods");
     HerdQuery& conditions = queries.emplace_back();
     for (std::size_t e = 0; e < evidence.size(); ++e)
       conditions.push_back({evidence.variables[e], evidence.values[e]});
@@ -376,6 +386,10 @@ void describe(OptionList& list, HerdOptions& options) {
                   {[&options](std::string_view text) { options.features = parse_features(text); },
                    [&options] { return features_text(options.features); }},
                   "all of the order");
+  list.add_choice(
+      "coding", "KIND",
+      "how moments are coded: products of spins -1 and 1, every cell of a table, or products of ones",
+      options.coding, "spins when all variables are binary, else cells");
   list.add_choice("search", "HOW",
                   "how the maximum is found: enumerate (up to 65536 joint states), tree (features with a "
                   "small junction tree), local, or auto, the first of these that will do",
@@ -437,6 +451,7 @@ HerdResult herd(const Moments& moments, const HerdOptions& options, StateSink& s
   };
   if (options.order) refuse("order", std::to_string(*options.order));
   if (!options.features.empty()) refuse("features", features_text(options.features));
+  if (options.coding) refuse("coding", std::string(choice_name(*options.coding)));
   if (!options.classify.empty()) refuse("classify", options.classify);
   if (options.test_rows) refuse("test-rows", std::to_string(*options.test_rows));
   Model names;

@@ -31,6 +31,9 @@ struct HerdOptions {
   std::optional<std::uint32_t> order{};  ///< features: singles (1), pairs too (2), triples too (3); unset: 2
   /// Groups of one to three variables, by name or number, instead of all of that order; empty: all.
   std::vector<std::vector<std::string>> features{};
+  /// How moments are coded (drover/herd/features.hpp); unset: spins when all variables are binary, else
+  /// cells.
+  std::optional<FeatureCoding> coding{};
   HerdSearch search = HerdSearch::automatic;
   /// The probability of every list is estimated: of all its variables being in these states at once.
   std::vector<std::vector<Observation>> queries{};

@@ -10,40 +10,46 @@
 #include "drover/infer/marginal_map.hpp"
 #include "drover/io/evidence.hpp"
 #include "drover/methods/method.hpp"
+#include "drover/task/conflict.hpp"
+#include "drover/task/stated.hpp"
 
 namespace drover {
 
 namespace {
-
-Evidence all_evidence(const Model& model, const InferenceOptions& options) {
-  Evidence evidence = options.evidence;
-  const Evidence named = evidence_of(model, options.observe);
-  for (std::size_t e = 0; e < named.size(); ++e) evidence.add(named.variables[e], named.values[e]);
-  return evidence;
-}
 
 Details resolved_options(const InferenceOptions& options, Task task, const Details& resolved) {
   InferenceOptions copy = options;
   OptionList list;
   describe(list, copy, task);
   Details values;
-  std::string observed;
-  for (const auto& [name, state] : options.observe)
-    observed += fmt::format("{}{}={}", observed.empty() ? "" : ",", name, state);
-  if (!observed.empty()) values["observe"] = observed;
+  add_stated(options, values);
   const Details given = option_values(list, resolved);
   for (const auto& [name, value] : given.entries()) values[name] = value;
   return values;
 }
 
+std::vector<std::vector<VariableId>> joint_sets(const Model& model, const InferenceOptions& options) {
+  std::vector<std::vector<VariableId>> sets;
+  for (const std::vector<std::string>& names : options.joint) {
+    sets.push_back(variables_named(model, names));
+    std::vector<VariableId> sorted = sets.back();
+    std::ranges::sort(sorted);
+    const auto twice = std::ranges::adjacent_find(sorted);
+    if (twice != sorted.end())
+      throw OptionError("joint", model.variable_name(*twice), "every variable once in a set");
+  }
+  return sets;
+}
+
 // What is known before the method runs.
-void fill_model(const Model& model, const Evidence& evidence, const Graph& graph, ModelAnswer& answer) {
+void fill_model(const Model& model, const Stated& stated, const Graph& graph, ModelAnswer& answer) {
   answer.names = Names::of(model);
   answer.variables = model.variable_count();
   answer.factors = model.factor_count();
   for (std::uint32_t states : model.cardinalities)
     answer.max_cardinality = std::max(answer.max_cardinality, states);
-  answer.evidence = evidence;
+  answer.evidence = stated.observed();
+  answer.set = stated.set();
   for (std::size_t v = 0; v < graph.model_size(); ++v)
     if (graph.free_variable[v] == no_variable) answer.fixed.push_back(static_cast<VariableId>(v));
 }
@@ -84,9 +90,9 @@ Answer answer_question(const Model& model, const InferenceOptions& options, Task
                        const RunControl& control, Begin begin, Run run, Fill fill) {
   Answer answer;
   const double start = control.seconds();
-  with_threads(control, [&] {
-    const Evidence evidence = all_evidence(model, options);
-    const Problem problem(model, evidence, options, control);
+  const Stated stated(model, options);
+  const auto work = [&] {
+    const Problem problem(stated.model(), stated.fixed(), options, control, joint_sets(model, options));
     const Graph& graph = problem.compact_graph();
     Choice choice = choose_method(problem, task);
     Provenance& provenance = answer.provenance;
@@ -98,7 +104,7 @@ Answer answer_question(const Model& model, const InferenceOptions& options, Task
     provenance.warnings = model.warnings;
     if (task == Task::sample)
       provenance.options = resolved_options(options, task, {});  // for whoever takes draws
-    fill_model(model, evidence, graph, answer);
+    fill_model(model, stated, graph, answer);
     begin(answer, graph);
     auto result = run_in_time(problem, task, control, choice, run);
     provenance.method = choice.method->name;
@@ -116,8 +122,24 @@ Answer answer_question(const Model& model, const InferenceOptions& options, Task
     if (control.stop_requested()) provenance.warnings.emplace_back("interrupted: this is the result so far");
     fill(result, graph, answer);
     provenance.seconds = control.seconds() - start;
-  });
+  };
+  try {
+    with_threads(control, work);
+  } catch (const Error& error) {
+    if (error.kind() == ErrorKind::bad_data) fail_if_conflict(stated, Names::of(model), control);
+    throw;
+  }
   return answer;
+}
+
+// What leaves here is a distribution: no method may hand on what its arithmetic could not hold.
+void check_distributions(const Distributions& distributions, const std::string& method) {
+  for (double p : distributions.values())
+    if (!(p >= 0 && p <= 1 + 1e-6))
+      throw Error(ErrorKind::misfit,
+                  fmt::format("method {} gave no distribution: the log factors of this model are beyond its "
+                              "arithmetic",
+                              method));
 }
 
 void nothing_before(const ModelAnswer&, const Graph&) {}
@@ -259,6 +281,21 @@ std::string to_json(const Trace& trace) {
   return object.line();
 }
 
+void add_evidence(const ModelAnswer& answer, JsonObject& object) {
+  if (!answer.evidence.empty()) object.add_raw("evidence", json_evidence(answer.evidence, answer.names));
+  if (!answer.set.empty()) object.add_raw("do", json_evidence(answer.set, answer.names));
+}
+
+std::string to_json(const Joint& joint, const Names& names, bool exact) {
+  JsonObject object;
+  std::vector<std::string> variables;
+  for (VariableId v : joint.variables) variables.push_back(names.variable(v));
+  object.add("variables", variables);
+  object.add("probabilities", joint.probabilities);
+  if (!exact) object.add("mcse", joint.mcse);
+  return object.line();
+}
+
 void add_run(const ModelAnswer& answer, JsonObject& object) {
   object.add("sweeps", answer.sweeps);
   object.add("burn_in", answer.burn_in);
@@ -267,6 +304,7 @@ void add_run(const ModelAnswer& answer, JsonObject& object) {
 }
 
 void add_end(const ModelAnswer& answer, JsonObject& object) {
+  add_evidence(answer, object);
   if (!answer.provenance.details.empty()) object.add("details", answer.provenance.details);
   object.add("seconds", answer.provenance.seconds);
 }
@@ -287,6 +325,7 @@ Marginals marginals(const Model& model, const InferenceOptions& options, const R
       },
       [&](MarginalsResult& result, const Graph& graph, Marginals& answer) {
         answer.probabilities = spread(graph, model, result.marginals, true);
+        if (result.means.empty()) check_distributions(answer.probabilities, answer.provenance.method);
         answer.mcse = spread(graph, model, result.mcse, false);
         answer.rhat = spread(graph, result.rhat);
         answer.ess = spread(graph, result.ess);
@@ -303,6 +342,10 @@ Marginals marginals(const Model& model, const InferenceOptions& options, const R
         for (const auto& [i, j] : result.pairs)
           answer.pairs.emplace_back(graph.model_variable[i], graph.model_variable[j]);
         for (const auto& joint : result.pair_marginals) answer.pair_probabilities.push_back(joint);
+        const auto sets = joint_sets(model, options);
+        for (std::size_t s = 0; s < sets.size(); ++s)
+          answer.joints.push_back({sets[s], whole_table(graph, model, sets[s], result.joints[s]),
+                                   whole_table(graph, model, sets[s], result.joint_mcse[s])});
       });
 }
 
@@ -329,9 +372,9 @@ BestValues best_values(const Model& model, const std::vector<std::string>& of,
                        const InferenceOptions& options, const RunControl& control) {
   BestValues answer;
   const double start = control.seconds();
+  const Stated stated(model, options);
   with_threads(control, [&] {
-    const Evidence evidence = all_evidence(model, options);
-    const Problem problem(model, evidence, options, control);
+    const Problem problem(stated.model(), stated.fixed(), options, control);
     const Graph& graph = problem.graph();
     if (graph.gates.size() > 0)
       throw Error(ErrorKind::misfit,
@@ -345,7 +388,7 @@ BestValues best_values(const Model& model, const std::vector<std::string>& of,
     provenance.seed = options.seed;
     provenance.warnings = model.warnings;
     provenance.options = resolved_options(options, Task::map, {});
-    fill_model(model, evidence, graph, answer);
+    fill_model(model, stated, graph, answer);
     std::vector<VariableId> wanted;
     for (VariableId v : variables_named(model, of)) {
       if (std::ranges::find(answer.of, v) != answer.of.end())
@@ -509,6 +552,11 @@ JsonObject to_json(const Marginals& answer, std::span<const VariableId> query) {
     std::vector<VariableId> all(answer.pairs.size());
     for (std::size_t p = 0; p < all.size(); ++p) all[p] = static_cast<VariableId>(p);
     object.add_raw("pair_marginals", json_rows(answer.pair_probabilities, all));
+  }
+  if (!answer.joints.empty()) {
+    std::vector<std::string> joints;
+    for (const Joint& joint : answer.joints) joints.push_back(to_json(joint, answer.names, answer.exact));
+    object.add_raw("joint", json_list(joints));
   }
   if (!answer.best_state.empty()) {
     object.add("best_state", answer.best_state);

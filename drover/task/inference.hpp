@@ -31,12 +31,20 @@ struct ModelAnswer {
   std::size_t variables = 0;
   std::size_t factors = 0;
   std::uint32_t max_cardinality = 0;
-  Evidence evidence;              ///< as it was observed
+  Observations evidence;          ///< as it was observed
+  Observations set;               ///< variables set from outside (interventions)
   std::vector<VariableId> fixed;  ///< variables that evidence, or a single state, leaves no choice; in order
   std::uint64_t sweeps = 0;       ///< after burn-in; iterations of methods without chains
   std::uint64_t burn_in = 0;
   std::uint32_t chains = 0;  ///< 0 when the method has none
   double updates = 0;        ///< of single variables, burn-in included
+};
+
+/// The joint distribution of some variables, the last of them fastest.
+struct Joint {
+  std::vector<VariableId> variables;
+  std::vector<double> probabilities;
+  std::vector<double> mcse;  ///< zeros when exact; NaN where not known
 };
 
 struct Marginals : ModelAnswer {
@@ -55,6 +63,7 @@ struct Marginals : ModelAnswer {
   double best_log_score = not_known;
   std::vector<std::pair<VariableId, VariableId>> pairs;  ///< on request
   Distributions pair_probabilities;                      ///< row-major by the first variable
+  std::vector<Joint> joints;                             ///< of the sets asked for
   std::vector<RaceEntry> race;  ///< the samplers that were tried, when `auto` let them race
 
   /// Of one variable, by name. Raises usage for a name there is not.
@@ -118,7 +127,7 @@ class DrawSink {
 };
 
 Marginals marginals(const Model& model, const InferenceOptions& options = {},
-                    const RunControl& control = no_control());
+                    const RunControl& control = no_control());  // for many rows of evidence: task/cases.hpp
 BestState best_state(const Model& model, const InferenceOptions& options = {},
                      const RunControl& control = no_control());
 /// `of`: names or numbers of variables, without those observed. Of the options, evidence and memory limit are

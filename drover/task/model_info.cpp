@@ -1,9 +1,9 @@
 #include "drover/task/model_info.hpp"
 
 #include "drover/compile/colouring.hpp"
-#include "drover/io/evidence.hpp"
 #include "drover/methods/herded_gibbs_plan.hpp"
 #include "drover/methods/method.hpp"
+#include "drover/task/stated.hpp"
 
 namespace drover {
 
@@ -14,15 +14,14 @@ constexpr Task all_tasks[] = {Task::marginals, Task::map, Task::logz, Task::samp
 ModelInfo model_info(const Model& model, const InferenceOptions& options, const RunControl& control) {
   ModelInfo info;
   const double start = control.seconds();
-  Evidence evidence = options.evidence;
-  const Evidence named = evidence_of(model, options.observe);
-  for (std::size_t e = 0; e < named.size(); ++e) evidence.add(named.variables[e], named.values[e]);
-  const Problem problem(compile(model, evidence), options, control);
+  const Stated stated(model, options);
+  const Problem problem(stated.compile(), options, control);
   const Graph& graph = problem.compact_graph();
   info.provenance.question = "info";
   info.provenance.input = options.input.empty() ? model.name : options.input;
   info.provenance.seed = options.seed;
   info.provenance.warnings = model.warnings;
+  add_stated(options, info.provenance.options);
   info.variables = model.variable_count();
   info.free_variables = graph.size();
   info.factors = model.factor_count();

@@ -15,12 +15,13 @@ namespace {
 constexpr int patience = 100;  // milliseconds between looks at the control
 
 DynamicModel dynamic_model(const Model& stated, const StreamOptions& options, const std::string& name) {
-  Evidence evidence = options.evidence;
-  const Evidence named = evidence_of(stated, options.observe);
-  for (std::size_t e = 0; e < named.size(); ++e) evidence.add(named.variables[e], named.values[e]);
-  compile(stated, evidence);  // says when the evidence cannot be
-  // Evidence becomes clamps, which an edit can release; so the graph is compiled without it.
-  const Graph graph = compile(stated);
+  Observations evidence = options.evidence;
+  evidence.add(evidence_of(stated, options.observe));
+  const Model weighted = with_likelihoods(stated, evidence.likelihoods);
+  compile(weighted, evidence);  // says when the evidence cannot be
+  // Evidence becomes clamps, which an edit can release; so the graph is compiled without it, but for soft
+  // evidence.
+  const Graph graph = compile(weighted);
   if (graph.size() != graph.model_size())
     throw Error(ErrorKind::misfit, name + ": stream takes no variables of a single state");
   if (const std::string why_not = DynamicModel::why_not(graph); !why_not.empty())

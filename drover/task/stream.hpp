@@ -23,7 +23,7 @@ namespace drover {
 struct StreamOptions {
   /// Variables whose value is known at first; an edit can release them.
   std::vector<std::pair<std::string, std::string>> observe{};
-  Evidence evidence{};
+  Observations evidence{};
   std::uint64_t seed = 1;
   double half_life = 100;  ///< sweeps after which a sweep counts half in the marginals
   std::optional<std::uint64_t> edits_per_sweep{};  ///< a sweep after so many edits

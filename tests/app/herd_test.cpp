@@ -77,7 +77,12 @@ TEST(Herd, ChosenFeaturesAndCategories) {
   const std::string garden = testing::model_path("garden.csv");
   const auto chosen =
       drover_command("herd " + garden + " --json --features \"rain;sky;sky,lawn\" --samples 1000").json();
-  EXPECT_EQ(chosen["features"], 1 + 3 + 3);
+  EXPECT_EQ(chosen["features"], 2 + 3 + 6);  // cells: either state of rain and of lawn
+  EXPECT_EQ(drover_command("herd " + garden +
+                           " --json --features \"rain;sky;sky,lawn\" --samples 100 --coding ones")
+                .json()["features"],
+            1 + 3 + 3);
+  expect_error("herd " + garden + " --coding spins", 64, "--coding spins");
   EXPECT_TRUE(chosen["count_distribution"].empty());
   const std::string list = folder.write("f.txt", "rain\nsky\nsky,lawn\n");
   EXPECT_EQ(drover_command("herd " + garden + " --json --features @" + list + " --samples 1000")
@@ -176,7 +181,8 @@ TEST(Herd, PseudoSamplesHaveNoLogScore) {
   TemporaryFolder folder;
   const std::string data = folder.write("t.csv", binary_table);
   for (const char* name : {"d.csv", "d.npz", "d.nc"}) {
-    ASSERT_EQ(drover_command("herd " + data + " --quiet --samples 50 --out " + folder.file(name)).exit_code, 0);
+    ASSERT_EQ(drover_command("herd " + data + " --quiet --samples 50 --out " + folder.file(name)).exit_code,
+              0);
     const DrawFile draws = read_draws(folder.file(name));
     EXPECT_EQ(draws.draws, 50U) << name;
     EXPECT_EQ(draws.variable_names, (std::vector<std::string>{"a", "b", "c"})) << name;

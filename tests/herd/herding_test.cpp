@@ -29,8 +29,8 @@ std::vector<Value> random_rows(const std::vector<std::uint32_t>& cardinalities, 
 }
 
 Moments random_moments(const std::vector<std::uint32_t>& cardinalities, std::uint32_t order, std::size_t rows,
-                       std::uint32_t seed) {
-  return moments_of(complete_features(cardinalities, order), random_rows(cardinalities, rows, seed));
+                       std::uint32_t seed, FeatureCoding coding = FeatureCoding::ones) {
+  return moments_of(complete_features(cardinalities, order, coding), random_rows(cardinalities, rows, seed));
 }
 
 std::vector<std::uint32_t> binary(std::size_t n) {
@@ -39,8 +39,7 @@ std::vector<std::uint32_t> binary(std::size_t n) {
 
 double score(const FeatureSet& set, std::span<const double> weights, std::span<const Value> x) {
   double sum = 0;
-  for (std::size_t f = 0; f < set.size(); ++f)
-    if (set.holds(set.features[f], x)) sum += weights[f];
+  for (std::size_t f = 0; f < set.size(); ++f) sum += set.value(set.features[f], x) * weights[f];
   return sum;
 }
 
@@ -60,7 +59,7 @@ void expect_identity(const Moments& moments, HerdingOptions options, std::size_t
     const auto x = herding.step();
     const std::vector<double> weights = herding.weights();
     for (std::size_t f = 0; f < sum.size(); ++f) {
-      const double phi = moments.set.holds(moments.set.features[f], x) ? 1 : 0;
+      const double phi = moments.set.value(moments.set.features[f], x);
       sum[f] += phi;
       added[f] += moments.values[f] - phi;
       const double time = static_cast<double>(t);
@@ -89,6 +88,50 @@ TEST(Herding, IdentityHoldsAtEveryStep) {
     started.search = HerdSearch::enumerate;
     expect_identity(states, started, 300);
   }
+}
+
+TEST(Herding, EveryCodingHasTheIdentityAndTheMaximum) {
+  for (FeatureCoding coding : {FeatureCoding::spins, FeatureCoding::cells})
+    for (std::uint32_t order : {1U, 2U, 3U})
+      for (std::uint32_t seed = 1; seed <= 3; ++seed) {
+        const std::uint32_t n = 4 + seed;
+        const std::vector<Value> rows = random_rows(binary(n), 50, seed);
+        const Moments moments = moments_of(complete_features(binary(n), order, coding), rows);
+        for (std::size_t f = 0; f < moments.set.size(); ++f) {
+          double mean = 0;
+          for (std::size_t r = 0; r < 50; ++r)
+            mean += moments.set.value(moments.set.features[f], std::span(&rows[r * n], n)) / 50;
+          ASSERT_NEAR(moments.values[f], mean, 1e-12);
+        }
+        for (HerdSearch search : {HerdSearch::enumerate, HerdSearch::local, HerdSearch::tree}) {
+          expect_identity(moments, {.search = search}, search == HerdSearch::tree ? 50 : 300);
+          HerdingOptions started{.search = search, .start_weights = {}};
+          for (std::size_t f = 0; f < moments.set.size(); ++f)
+            started.start_weights.push_back(std::sin(static_cast<double>(f)));
+          expect_identity(moments, started, search == HerdSearch::tree ? 50 : 300);
+          Herding herding(moments, {.search = search});
+          std::vector<Value> x(n);
+          for (int t = 0; t < 60; ++t) {
+            const std::vector<double> weights = herding.weights();
+            double best = -1e300;
+            for (std::uint32_t s = 0; s < 1U << n; ++s) {
+              for (std::uint32_t v = 0; v < n; ++v) x[v] = static_cast<Value>(s >> v & 1);
+              best = std::max(best, score(moments.set, weights, x));
+            }
+            const std::span<const Value> state = herding.step();
+            x.assign(state.begin(), state.end());
+            const double reached = score(moments.set, weights, x);
+            if (search != HerdSearch::local) {
+              ASSERT_NEAR(reached, best, 1e-10) << "sample " << t;
+            }
+            for (std::size_t v = 0; v < n; ++v) {
+              x[v] = 1 - x[v];
+              ASSERT_LE(score(moments.set, weights, x), reached + 1e-9) << "sample " << t;
+              x[v] = 1 - x[v];
+            }
+          }
+        }
+      }
 }
 
 TEST(Herding, EnumerationAndTreeReachTheMaximum) {

@@ -90,6 +90,19 @@ TEST(HerdTask, ALargeGapToTheDataIsNoGoodVerdict) {
   EXPECT_NE(page.find("total variation"), std::string::npos);
 }
 
+TEST(HerdTask, SpinsAreTheDefaultAndNearerToClusters) {
+  const DataTable table = clusters(10, 2000);
+  const HerdResult usual = herd(table, {.samples = 20000});
+  EXPECT_EQ(nlohmann::json::parse(to_json(usual).text())["settings"]["coding"], "spins");
+  const HerdResult ones = herd(table, {.samples = 20000, .coding = FeatureCoding::ones});
+  const HerdResult cells = herd(table, {.samples = 20000, .coding = FeatureCoding::cells});
+  // The same moments, and other figures: products of ones are .36 to .42 away, the others .08 to .16.
+  EXPECT_LT(usual.count_gap, 0.2);
+  EXPECT_LT(cells.count_gap, 0.2);
+  EXPECT_GT(ones.count_gap, 0.3);
+  EXPECT_EQ(judge(ones).verdict, Verdict::caution);
+}
+
 TEST(HerdTask, TestRowsAreKeptApart) {
   const DataTable table = clusters(6, 200);
   const HerdResult result = herd(table, {.samples = 4000, .classify = "c2", .test_rows = 50});

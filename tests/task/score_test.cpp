@@ -1,0 +1,102 @@
+// Log-likelihoods of data under models, against visiting every state.
+#include "drover/task/score.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "drover/core/error.hpp"
+#include "drover/core/random.hpp"
+#include "drover/io/machine_file.hpp"
+#include "drover/machine/rbm_likelihood.hpp"
+#include "tests/support/weighed_states.hpp"
+
+namespace drover {
+namespace {
+
+BinaryMachine random_rbm(std::uint32_t visible, std::uint32_t hidden, double scale, std::uint64_t seed) {
+  BinaryMachine machine = restricted_machine(visible, hidden);
+  RandomSequence random(seed, Stream::generate);
+  for (float& weight : machine.weights) weight = static_cast<float>(scale * random.normal());
+  for (float& bias : machine.biases) bias = static_cast<float>(scale * random.normal());
+  return machine;
+}
+
+DataTable random_table(std::size_t columns, std::size_t rows, std::uint64_t seed) {
+  DataTable table;
+  RandomSequence random(seed, Stream::start);
+  for (std::size_t v = 0; v < columns; ++v) table.names.push_back("x" + std::to_string(v));
+  table.cardinalities.assign(columns, 2);
+  table.state_names.assign(columns, {"0", "1"});
+  table.rows = rows;
+  for (std::size_t k = 0; k < rows * columns; ++k) table.values.push_back(random.uniform() < 0.4);
+  table.source = "t";
+  return table;
+}
+
+double mean_log_likelihood(const Model& model, const DataTable& table) {
+  const double log_z = testing::WeighedStates(model, {}).log_z();
+  double sum = 0;
+  for (std::size_t r = 0; r < table.rows; ++r) {
+    Observations row;
+    for (std::size_t c = 0; c < table.variables(); ++c)
+      row.add(static_cast<VariableId>(c), table.values[r * table.variables() + c]);
+    sum += testing::WeighedStates(model, row).log_z() - log_z;
+  }
+  return sum / static_cast<double>(table.rows);
+}
+
+TEST(Score, MachinesAgreeWithEveryState) {
+  for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+    SCOPED_TRACE(seed);
+    const DataTable table = random_table(5, 10, seed);
+    for (MachineKind kind : {MachineKind::rbm, MachineKind::boltzmann, MachineKind::ising}) {
+      MachineFile file;
+      const std::uint32_t hidden = kind == MachineKind::ising ? 0 : 3;
+      file.machine =
+          kind == MachineKind::rbm ? random_rbm(5, 3, 0.7, seed) : complete_machine(kind, 5, hidden);
+      RandomSequence random(seed, Stream::start);
+      if (kind != MachineKind::rbm)
+        for (float& weight : file.machine.weights) weight = static_cast<float>(random.normal());
+      const ScoreResult result = score(file, table);
+      EXPECT_TRUE(result.exact);
+      EXPECT_EQ(result.row_log_likelihoods.size(), 10U);
+      // Sums of the fields are in float.
+      EXPECT_NEAR(result.log_likelihood, mean_log_likelihood(to_model(file.machine), table), 1e-5);
+    }
+  }
+}
+
+TEST(Score, NetworksWithUnstatedVariables) {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    const Model model = testing::random_network(seed, 6, 2, 0);
+    const DataTable table = random_table(4, 5, seed);
+    EXPECT_NEAR(score(model, table).log_likelihood, mean_log_likelihood(model, table), 1e-10);
+  }
+}
+
+TEST(Score, AnnealingAgreesWithTheSumOverAllStates) {
+  for (std::uint64_t seed = 1; seed <= 6; ++seed) {
+    SCOPED_TRACE(seed);
+    const BinaryMachine machine = random_rbm(20, 10, 0.6, seed);
+    const std::vector<double> rates(20, 0.2 + 0.1 * static_cast<double>(seed));
+    const double exact = rbm_exact_log_z(machine);
+    const ImportanceResult found = rbm_log_z(machine, rates, 64, 400, seed);
+    EXPECT_GT(found.effective_samples, 5);
+    EXPECT_NEAR(found.log_z, exact, 5 * found.mcse + 1e-3);
+    RunControl one;
+    one.limit_threads(1);
+    with_threads(one, [&] { EXPECT_EQ(rbm_log_z(machine, rates, 64, 400, seed).log_z, found.log_z); });
+  }
+}
+
+TEST(Score, Refuses) {
+  MachineFile file;
+  file.machine = random_rbm(5, 3, 0.5, 1);
+  EXPECT_THROW(score(file, random_table(4, 3, 1)), Error);
+  EXPECT_THROW(score(file, random_table(9, 3, 1)), Error);
+  EXPECT_THROW(score(file, random_table(5, 0, 1)), Error);
+}
+
+}  // namespace
+}  // namespace drover
