@@ -98,9 +98,9 @@ void merge_items(CrfData& data) {
 
 }  // namespace
 
-TrainingData collect_features(const TaggedText& text, FeatureExtractor& extractor, std::uint32_t min_count,
-                              const RunControl& control) {
-  TrainingData result;
+CrfTrainingData collect_features(const TaggedText& text, FeatureExtractor& extractor, std::uint32_t min_count,
+                                 const RunControl& control) {
+  CrfTrainingData result;
   std::vector<std::uint64_t> key_of;
   HashIndex numbers;
   result.data = make_bundles(text, extractor, control, [&](std::uint64_t key) {

@@ -57,14 +57,14 @@ struct CrfData {
   std::size_t sentence_begin(std::size_t s) const { return s == 0 ? 0 : sentence_end[s - 1]; }
 };
 
-struct TrainingData {
+struct CrfTrainingData {
   FeatureRows features;
   CrfData data;
 };
 
 /// Collects the features of a text, those that occur at least `min_count` times.
-TrainingData collect_features(const TaggedText& text, FeatureExtractor& extractor, std::uint32_t min_count,
-                              const RunControl& control = no_control());
+CrfTrainingData collect_features(const TaggedText& text, FeatureExtractor& extractor, std::uint32_t min_count,
+                                 const RunControl& control = no_control());
 
 /// A further text in terms of known features.
 CrfData apply_features(const TaggedText& text, FeatureExtractor& extractor, const FeatureRows& features,

@@ -168,7 +168,7 @@ Crf train_crf(const TaggedText& text, LabelScheme scheme, const TaggedText* held
   crf.templates = templates;
   crf.gazetteers = gazetteers;
   FeatureExtractor extractor(templates, gazetteers);
-  const TrainingData training = collect_features(text, extractor, options.min_count, control);
+  const CrfTrainingData training = collect_features(text, extractor, options.min_count, control);
   HeldOut dev(
       held_out, crf.labels, scheme,
       held_out == nullptr ? CrfData{} : apply_features(*held_out, extractor, training.features, control));

@@ -16,6 +16,7 @@
 #include "drover/core/run_control.hpp"
 #include "drover/io/line_source.hpp"
 #include "drover/model/model.hpp"
+#include "drover/model/observations.hpp"
 #include "drover/task/provenance.hpp"
 
 namespace drover {

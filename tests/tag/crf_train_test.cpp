@@ -44,7 +44,7 @@ struct Fixture {
   FeatureTemplates templates = default_set();
   Gazetteers none;
   FeatureExtractor extractor{templates, none};
-  TrainingData training = collect_features(text, extractor, 1);
+  CrfTrainingData training = collect_features(text, extractor, 1);
 
   std::vector<double> random_point(std::size_t size, double spread) const {
     RandomSequence random(5, Stream::generate);
