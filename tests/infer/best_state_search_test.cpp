@@ -297,5 +297,23 @@ TEST(BestStateSearchTest, ProvesWithAndWithoutATree) {
   }
 }
 
+TEST(BestStateSearchTest, ModelsTooLargeForBranchAndBound) {
+  Model model;
+  RandomSequence random(3, Stream::generate);
+  constexpr VariableId side = 150;
+  model.cardinalities.assign(std::size_t{side} * side, 2);
+  for (VariableId v = 0; v < side * side; ++v) {
+    model.spin_pairs.add(v, (v / side) * side + (v + 1) % side, random.normal());
+    model.spin_pairs.add(v, (v + side) % (side * side), random.normal());
+  }
+  const Graph graph = compile(model);
+  BestStateSearch search(graph, 1, 0);
+  search.run(60'000'000, no_control());
+  EXPECT_FALSE(search.proven());
+  EXPECT_NEAR(log_score(graph, search.state()), search.log_score(), 1e-6);
+  EXPECT_GT(search.upper(), search.log_score());
+  EXPECT_EQ(search.nodes(), 0U);
+}
+
 }  // namespace
 }  // namespace drover
