@@ -59,6 +59,7 @@ TEST(MiniBucket, ExactWhereTablesAreLargeEnough) {
 
 // Every assignment outside the block once: the whole of Z. Half of them: less.
 TEST(CutsetBound, NeverAboveLogZAndReachesIt) {
+  std::size_t fixed = 0;
   for (std::uint64_t seed = 0; seed < 60; ++seed) {
     const Graph graph = random_graph(seed);
     const double log_z = enumerate(graph).log_z;
@@ -77,8 +78,9 @@ TEST(CutsetBound, NeverAboveLogZAndReachesIt) {
       }
     }
     EXPECT_NEAR(bound.lower(), log_z, 1e-9) << "seed " << seed;
-    EXPECT_GT(bound.fixed(), 0U);
+    fixed += bound.fixed();
   }
+  EXPECT_GT(fixed, 60U);
 }
 
 TEST(MiniBucket, EndsWhenAsked) {
