@@ -5,7 +5,7 @@ DROVER := build/bin/drover
 EXAMPLE := models/sprinkler.bif
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-test setup-bench build run python test quick-test fuzz bench install format tidy sanitize clean
+.PHONY: help setup setup-test setup-bench build run python reference test quick-test fuzz bench install format tidy sanitize clean
 
 help: ## show this list
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -51,9 +51,15 @@ python: setup ## build the Python package and open a prompt where `import drover
 	@echo "The package is in the virtual environment build/venv: . build/venv/bin/activate"
 	@build/venv/bin/python -i -c 'import drover as dv; print(">>> dv.grid(8, 8, coupling=.3).marginals()"); print(dv.grid(8, 8, coupling=.3).marginals())'
 
+reference: setup-test ## build the reference of the Python package into build/reference
+	@cmake --preset release > /dev/null
+	@cmake --build build -j$(JOBS) --target drover_python
+	@/usr/bin/python3 -m sphinx -q -b html docs/reference build/reference
+	@echo "The reference is at $(CURDIR)/build/reference/index.html"
+
 bench: setup-bench ## run the benchmarks and keep their figures in build/bench
 	@cmake --preset release > /dev/null
-	@cmake --build build -j$(JOBS) --target drover_command benches
+	@cmake --build build -j$(JOBS) --target drover_command drover_python benches
 	@tools/bench
 
 install: ## install below PREFIX: command, library, headers, Python package, man page, completions

@@ -14,6 +14,7 @@ Method tempering_method();
 Method ais_method();
 Method annealed_gibbs_method();
 Method icm_method();
+Method portfolio_method();
 Method herded_gibbs_method();
 Method gwg_method();
 Method bp_method();

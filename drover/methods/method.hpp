@@ -28,10 +28,15 @@ class Problem {
   /// options.observe and options.evidence are in the graph already; options.start is a state of the model's
   /// variables.
   Problem(Graph graph, InferenceOptions options, const RunControl& control = no_control());
+  /// The same of a model that outlives this.
+  Problem(const Model& model, const Evidence& evidence, InferenceOptions options,
+          const RunControl& control = no_control());
   /// With a table in place of every gate, if all are small enough.
   const Graph& graph() const { return expanded_ ? *expanded_ : graph_; }
   /// With gates as they are, for methods that know them.
   const Graph& compact_graph() const { return graph_; }
+  /// Tables of pairs as the model states them (PairTables::kept), where the model is known.
+  Graph table_graph() const;
   const InferenceOptions& options() const { return options_; }
   const RunControl& control() const { return control_; }
   /// Where chains and iterations that can be started anywhere begin, unless it is empty.
@@ -44,6 +49,8 @@ class Problem {
 
  private:
   Graph graph_;
+  const Model* model_ = nullptr;
+  Evidence evidence_;
   InferenceOptions options_;
   const RunControl& control_;
   std::vector<Value> start_;

@@ -126,6 +126,14 @@ std::string page_of(const Marginals& answer, const Model& model, const std::stri
 std::string page_of(const BestState& answer, const std::string& json, std::span<const VariableId> query) {
   ReportData page = common_page(answer, judge(answer), json, "Most probable state");
   page.facts.emplace_back("Log score", fmt::format("{:.10g}", answer.log_score));
+  if (std::isfinite(answer.upper) && !answer.optimal)
+    page.facts.emplace_back("At most", fmt::format("{:.10g}", answer.upper));
+  if (!answer.states.empty()) {
+    ReportTable ranks{"Best states", "Their log scores, best first.", {"Rank", "Log score"}, {}};
+    for (std::size_t k = 0; k < answer.states.size() && k < 1000; ++k)
+      ranks.rows.push_back({fmt::format("{}", k + 1), fmt::format("{:.10g}", answer.states[k].log_score)});
+    page.tables.push_back(std::move(ranks));
+  }
   const std::vector<VariableId> variables = shown(answer, query);
   ReportTable table{"Assignment", "", {"Variable", "State"}, {}};
   for (std::size_t r = 0; r < variables.size() && r < 10000; ++r)
@@ -133,6 +141,18 @@ std::string page_of(const BestState& answer, const std::string& json, std::span<
                           answer.names.state(variables[r], answer.assignment[variables[r]])});
   if (variables.size() > table.rows.size())
     table.caption = fmt::format("The first {} of {} variables.", table.rows.size(), variables.size());
+  page.tables.push_back(std::move(table));
+  return render_report(page);
+}
+
+std::string page_of(const BestValues& answer, const std::string& json) {
+  ReportData page = common_page(answer, judge(answer), json, "Most probable values");
+  page.facts.emplace_back("Log probability", fmt::format("{:.10g}", answer.log_probability));
+  if (!answer.optimal) page.facts.emplace_back("At most", fmt::format("{:.10g}", answer.upper));
+  ReportTable table{"Assignment", "The other variables are summed out.", {"Variable", "State"}, {}};
+  for (std::size_t k = 0; k < answer.of.size(); ++k)
+    table.rows.push_back(
+        {answer.names.variable(answer.of[k]), answer.names.state(answer.of[k], answer.assignment[k])});
   page.tables.push_back(std::move(table));
   return render_report(page);
 }

@@ -87,11 +87,20 @@ struct MarginalsResult : RunFacts {
   std::vector<RaceEntry> race;  ///< empty when there was none
 };
 
+/// One of several states, of the free variables.
+struct RankedState {
+  std::vector<Value> assignment;
+  double log_score = not_known;
+};
+
 struct BestStateResult : RunFacts {
   std::vector<Value> assignment;  ///< of the free variables
   double log_score = not_known;
   double upper = not_known;  ///< no state has a higher score
   bool optimal = false;      ///< proven
+  /// With options.best above 1, where the method can: that many, best first, the one above included;
+  /// `optimal` then says that no other state is better than the last.
+  std::vector<RankedState> states;
 };
 
 /// What a figure for log Z is.

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "drover/core/error.hpp"
+#include "drover/infer/marginal_map.hpp"
 #include "drover/io/evidence.hpp"
 #include "drover/methods/method.hpp"
 
@@ -85,7 +86,7 @@ Answer answer_question(const Model& model, const InferenceOptions& options, Task
   const double start = control.seconds();
   with_threads(control, [&] {
     const Evidence evidence = all_evidence(model, options);
-    const Problem problem(compile(model, evidence), options, control);
+    const Problem problem(model, evidence, options, control);
     const Graph& graph = problem.compact_graph();
     Choice choice = choose_method(problem, task);
     Provenance& provenance = answer.provenance;
@@ -95,7 +96,8 @@ Answer answer_question(const Model& model, const InferenceOptions& options, Task
     provenance.because = choice.because;
     provenance.seed = options.seed;
     provenance.warnings = model.warnings;
-    provenance.options = resolved_options(options, task, {});
+    if (task == Task::sample)
+      provenance.options = resolved_options(options, task, {});  // for whoever takes draws
     fill_model(model, evidence, graph, answer);
     begin(answer, graph);
     auto result = run_in_time(problem, task, control, choice, run);
@@ -315,7 +317,66 @@ BestState best_state(const Model& model, const InferenceOptions& options, const 
         answer.log_score = result.log_score;
         answer.optimal = result.optimal;
         answer.upper = result.optimal ? result.log_score : result.upper;
+        for (RankedState& state : result.states)
+          answer.states.push_back({whole_assignment(graph, state.assignment), state.log_score});
+        if (!answer.states.empty() && answer.states.size() < options.best && answer.optimal)
+          answer.provenance.warnings.push_back(fmt::format(
+              "the model has no more than {} states of positive probability", answer.states.size()));
       });
+}
+
+BestValues best_values(const Model& model, const std::vector<std::string>& of,
+                       const InferenceOptions& options, const RunControl& control) {
+  BestValues answer;
+  const double start = control.seconds();
+  with_threads(control, [&] {
+    const Evidence evidence = all_evidence(model, options);
+    const Problem problem(model, evidence, options, control);
+    const Graph& graph = problem.graph();
+    if (graph.gates.size() > 0)
+      throw Error(ErrorKind::misfit,
+                  fmt::format("marginal MAP needs a table for every factor, and a gate has more than {} "
+                              "variables",
+                              largest_expanded_gate));
+    Provenance& provenance = answer.provenance;
+    provenance.question = "map";
+    provenance.input = options.input.empty() ? model.name : options.input;
+    provenance.method = "marginal-map";
+    provenance.seed = options.seed;
+    provenance.warnings = model.warnings;
+    provenance.options = resolved_options(options, Task::map, {});
+    fill_model(model, evidence, graph, answer);
+    std::vector<VariableId> wanted;
+    for (VariableId v : variables_named(model, of)) {
+      if (std::ranges::find(answer.of, v) != answer.of.end())
+        throw OptionError("of", answer.names.variable(v), "every variable once");
+      answer.of.push_back(v);
+      if (graph.free_variable[v] != no_variable) wanted.push_back(graph.free_variable[v]);
+    }
+    MarginalMapOptions limits;
+    limits.largest_table = std::clamp(static_cast<double>(problem.memory_limit_bytes()) / 256, 1e3, 4e6);
+    const MarginalMap found = marginal_map(graph, wanted, limits, control);
+    std::size_t next = 0;
+    for (VariableId v : answer.of)
+      answer.assignment.push_back(graph.free_variable[v] != no_variable ? found.values[next++]
+                                                                        : graph.clamped_value[v]);
+    answer.lower = std::min(0.0, found.lower - found.log_z_upper);
+    answer.upper = std::min(0.0, found.upper - found.log_z_lower);
+    answer.log_probability = answer.lower;
+    answer.optimal = found.optimal;
+    if (found.optimal) answer.upper = answer.lower;
+    provenance.because =
+        found.nodes == 0 ? "the others can be summed out first"
+        : found.exact_sums
+            ? "summing the others out first takes too large tables: branch and bound over the asked variables"
+            : "the treewidth is too large: sums are bounded by mini-buckets";
+    provenance.details["nodes"] = found.nodes;
+    if (!found.exact_sums)
+      provenance.warnings.emplace_back("the probability is not exact: log_probability is its lower bound");
+    if (control.stop_requested()) provenance.warnings.emplace_back("interrupted: this is the result so far");
+    provenance.seconds = control.seconds() - start;
+  });
+  return answer;
 }
 
 LogZ log_z(const Model& model, const InferenceOptions& options, const RunControl& control) {
@@ -382,7 +443,20 @@ Judgement judge(const Marginals& answer) {
   return with_warnings(judge_chains(answer.diagnostics, answer.converged), answer.provenance.warnings);
 }
 
+Judgement judge(const BestValues& answer) {
+  if (answer.optimal)
+    return {Verdict::good, "These values are proven to be the most probable ones together."};
+  return {Verdict::caution, fmt::format("These are the best values found: their log probability is at least "
+                                        "{:.10g}, and no others have one "
+                                        "above {:.10g}.",
+                                        answer.lower, answer.upper)};
+}
+
 Judgement judge(const BestState& answer) {
+  if (!answer.states.empty())
+    return answer.optimal ? Judgement{Verdict::good, "These are proven to be the most probable states."}
+                          : Judgement{Verdict::caution,
+                                      "These are the best states found; others may be among the best."};
   if (answer.optimal) return {Verdict::good, "This state is proven to be a most probable one."};
   return {
       Verdict::caution,
@@ -452,6 +526,32 @@ JsonObject to_json(const BestState& answer, std::span<const VariableId> query) {
   for (VariableId v : shown(answer, query)) assignment.push_back(answer.assignment[v]);
   object.add("assignment", assignment);
   object.add("log_score", answer.log_score);
+  object.add("upper", answer.upper);
+  object.add("optimal", answer.optimal);
+  if (!query.empty()) object.add("shows", "the part of the best joint state that was asked for");
+  if (!answer.states.empty()) {
+    std::vector<std::string> states;
+    for (const RankedState& state : answer.states) {
+      JsonObject one;
+      std::vector<Value> values;
+      for (VariableId v : shown(answer, query)) values.push_back(state.assignment[v]);
+      one.add("assignment", values);
+      one.add("log_score", state.log_score);
+      states.push_back(one.line());
+    }
+    object.add_raw("states", json_list(states));
+  }
+  add_judgement(judge(answer), object);
+  add_end(answer, object);
+  return object;
+}
+
+JsonObject to_json(const BestValues& answer) {
+  JsonObject object = json_of(answer.provenance);
+  add_names(answer, answer.of, object);
+  object.add("assignment", answer.assignment);
+  object.add("log_probability", answer.log_probability);
+  object.add("lower", answer.lower);
   object.add("upper", answer.upper);
   object.add("optimal", answer.optimal);
   add_judgement(judge(answer), object);

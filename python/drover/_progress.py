@@ -41,8 +41,8 @@ class NotebookTable:
     def __init__(self) -> None:
         from IPython.display import display
 
-        self.handle = display(self, display_id=True)
         self.cells: list[str] = []
+        self.handle = display(self, display_id=True)
 
     def _repr_html_(self) -> str:
         return "<table><tr>" + "".join(f"<td>{cell}</td>" for cell in self.cells) + "</tr></table>"

@@ -25,7 +25,7 @@ def _seed(random_state: Any) -> int:
     return int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
 
 
-class _Binary(BaseEstimator):
+class _Binary(BaseEstimator):  # type: ignore[misc]
     """What the estimators share: rows of zeros and ones."""
 
     binarize: float | None
@@ -39,7 +39,7 @@ class _Binary(BaseEstimator):
         return X.astype(np.uint8)
 
 
-class RBM(TransformerMixin, _Binary):
+class RBM(TransformerMixin, _Binary):  # type: ignore[misc]
     """A restricted Boltzmann machine: features that are the probabilities of its hidden units.
 
     Parameters
@@ -102,11 +102,12 @@ class RBM(TransformerMixin, _Binary):
     def sample(self, n_samples: int = 1, **options: Any) -> Any:
         """Rows that the machine draws; options are those of drover.Model.sample."""
         check_is_fitted(self)
-        draws = self.model_.sample(n_samples, **{"seed": _seed(self.random_state), **options})
+        options.setdefault("seed", _seed(self.random_state))
+        draws = self.model_.sample(n_samples, **options)
         return draws.values.reshape(-1, len(self.model_))[:n_samples, : self.n_features_in_]
 
 
-class Ising(DensityMixin, _Binary):
+class Ising(DensityMixin, _Binary):  # type: ignore[misc]
     """An Ising model of all pairs of columns, as a density.
 
     Parameters
@@ -157,11 +158,12 @@ class Ising(DensityMixin, _Binary):
     def sample(self, n_samples: int = 1, **options: Any) -> Any:
         """Rows that the model draws; options are those of drover.Model.sample."""
         check_is_fitted(self)
-        draws = self.model_.sample(n_samples, **{"seed": _seed(self.random_state), **options})
+        options.setdefault("seed", _seed(self.random_state))
+        draws = self.model_.sample(n_samples, **options)
         return draws.values.reshape(-1, self.n_features_in_)[:n_samples]
 
 
-class HerdingClassifier(ClassifierMixin, _Binary):
+class HerdingClassifier(ClassifierMixin, _Binary):  # type: ignore[misc]
     """A classifier that sees nothing but moments: logistic regression on pseudo-samples of herding.
 
     The moments of pairs of columns and classes are herded, and the classifier is learnt from the pseudo-samples alone.

@@ -5,6 +5,7 @@
 
 #include <numeric>
 
+#include "drover/core/error.hpp"
 #include "drover/infer/enumerate.hpp"
 #include "tests/support/random_models.hpp"
 
@@ -37,7 +38,9 @@ TEST(MiniBucket, NeverBelowLogZ) {
       const MiniBucketBound bound = mini_bucket_bound(graph, in_order(graph), size);
       EXPECT_GE(bound.upper, log_z - 1e-9) << "seed " << seed << " tables of 2^" << size;
       splits += bound.splits;
-      if (bound.exact) EXPECT_NEAR(bound.upper, log_z, 1e-9);
+      if (bound.exact) {
+        EXPECT_NEAR(bound.upper, log_z, 1e-9);
+      }
     }
   }
   EXPECT_GT(splits, 1000U);

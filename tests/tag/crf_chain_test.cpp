@@ -226,7 +226,7 @@ TEST(CrfSampling, FindsTheBestStateOfSmallFields) {
       FieldDecoder search({.decoder = decoder, .sweeps = 400, .seed = seed});
       std::vector<LabelId> labels(7);
       const double score = search.decode(problem.field, 0, labels);
-      EXPECT_NEAR(score, exact.best, 1e-5) << decoder_name(decoder) << " " << seed;
+      EXPECT_NEAR(score, exact.best, 1e-5) << choice_name(decoder) << " " << seed;
       EXPECT_EQ(labels, exact.best_labels);
     }
 }
@@ -239,8 +239,7 @@ TEST(CrfSampling, AgreesWithViterbiOnChains) {
     const double best = FieldDecoder({}).decode(problem.field, 0, truth);
     for (Decoder decoder : {Decoder::gibbs, Decoder::herded_gibbs, Decoder::max_product}) {
       FieldDecoder search({.decoder = decoder, .sweeps = 1000});
-      EXPECT_NEAR(search.decode(problem.field, 0, labels), best, 1e-4)
-          << decoder_name(decoder) << " " << seed;
+      EXPECT_NEAR(search.decode(problem.field, 0, labels), best, 1e-4) << choice_name(decoder) << " " << seed;
     }
     std::vector<float> marginals;
     FieldDecoder bp({.decoder = Decoder::bp});
