@@ -64,10 +64,11 @@ void limit_time(double seconds) {
   std::signal(SIGALRM, on_time_limit);
   constexpr double longest = 1e8;  // seconds; beyond it some systems refuse
   itimerval timer{};
-  const double limit = std::clamp(seconds, 1e-6, longest);
+  // What is done within this of the limit is still a result: small work is not cut for a slow start.
+  constexpr double grace = 0.4;
+  const double limit = std::clamp(seconds, 0.0, longest) + grace;
   timer.it_value.tv_sec = static_cast<time_t>(limit);
   timer.it_value.tv_usec = static_cast<suseconds_t>((limit - std::floor(limit)) * 1e6);
-  if (timer.it_value.tv_sec == 0 && timer.it_value.tv_usec == 0) timer.it_value.tv_usec = 1;
   setitimer(ITIMER_REAL, &timer, nullptr);
 }
 

@@ -43,7 +43,7 @@ int run(const Call& call, Stream& streaming) {
   options.observe = streaming.question.options.observe;
   LineSource edits(streaming.edits.empty() ? "-" : streaming.edits);
   StandardOutput answers;
-  expect_result();
+  expect_result();  // every answer is one
   const StreamSummary summary = stream(loaded.model, edits, answers, options, run_control());
   print_warnings(quiet, summary.provenance.warnings);
   return 0;
