@@ -5,7 +5,7 @@ DROVER := build/bin/drover
 EXAMPLE := models/sprinkler.bif
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-test setup-bench build run test quick-test fuzz bench install format tidy sanitize clean
+.PHONY: help setup setup-test setup-bench build run python reference test quick-test fuzz bench install format tidy sanitize clean
 
 help: ## show this list
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -42,15 +42,31 @@ fuzz: setup-test ## hunt for faults in every reader for FUZZ_SECONDS each (defau
 	@cmake --build build-fuzz -j$(JOBS)
 	@tools/fuzz $${FUZZ_SECONDS:-60}
 
+python: setup ## build the Python package and open a prompt where `import drover` works
+	@tools/setup python
+	@cmake --preset release > /dev/null
+	@cmake --build build -j$(JOBS) --target drover_python
+	@/usr/bin/python3 -m venv --system-site-packages --without-pip build/venv
+	@echo $(CURDIR)/build/python > $$(echo build/venv/lib/python3*/site-packages)/drover.pth
+	@echo "The package is in the virtual environment build/venv: . build/venv/bin/activate"
+	@build/venv/bin/python -i -c 'import drover as dv; print(">>> dv.grid(8, 8, coupling=.3).marginals()"); print(dv.grid(8, 8, coupling=.3).marginals())'
+
+reference: setup-test ## build the reference of the Python package into build/reference
+	@cmake --preset release > /dev/null
+	@cmake --build build -j$(JOBS) --target drover_python
+	@/usr/bin/python3 -m sphinx -q -b html docs/reference build/reference
+	@echo "The reference is at $(CURDIR)/build/reference/index.html"
+
 bench: setup-bench ## run the benchmarks and keep their figures in build/bench
 	@cmake --preset release > /dev/null
-	@cmake --build build -j$(JOBS) --target drover_command benches
+	@cmake --build build -j$(JOBS) --target drover_command drover_python benches
 	@tools/bench
 
-install: ## install below PREFIX: command, library, headers, man page, completions
+install: ## install below PREFIX: command, library, headers, Python package, man page, completions
 	@tools/setup build
+	@tools/setup python
 	@cmake --preset release -DCMAKE_INSTALL_PREFIX=$(PREFIX) > /dev/null
-	@cmake --build build -j$(JOBS) --target drover_manual drover_reproduce
+	@cmake --build build -j$(JOBS) --target drover_manual drover_reproduce drover_python
 	@cmake --install build
 
 format: ## format every source

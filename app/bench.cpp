@@ -7,9 +7,10 @@
 #include <chrono>
 #include <cmath>
 #include <functional>
+#include <memory>
 
 #include "app/commands.hpp"
-#include "app/settings_output.hpp"
+#include "app/output.hpp"
 #include "drover/compile/lattice.hpp"
 #include "drover/compile/spin_graph.hpp"
 #include "drover/core/random.hpp"
@@ -93,9 +94,7 @@ double plain_rate(const SpinGraph& graph) {
   });
 }
 
-}  // namespace
-
-int run_bench(const Invocation& invocation) {
+int run(const Output& output) {
   const Draw coupling = Draw::normal(0, 0.5), field = Draw::normal(0, 0.5);
   struct Row {
     std::string kernel, graph;
@@ -144,21 +143,26 @@ int run_bench(const Invocation& invocation) {
   const Graph tree_graph = compile(ising(grid_edges(50, 50, false), coupling, field, 1));
   add("blocked-gibbs, 16 chains", "grid 50x50", kernel_rate(BlockedGibbs(tree_graph), 1));
 
-  if (invocation.settings.json) {
-    nlohmann::ordered_json list = nlohmann::ordered_json::array();
-    for (const Row& row : rows)
-      list.push_back({{"kernel", row.kernel},
-                      {"graph", row.graph},
-                      {"updates_per_nanosecond", row.rate},
-                      {"ratio_to_plain_loop", row.ratio},
-                      {"run_updates_per_nanosecond", row.run_rate}});
-    SettingsObject object = json_envelope(invocation, {});
+  if (output.json) {
+    std::vector<std::string> list;
+    for (const Row& row : rows) {
+      JsonObject one;
+      one.add("kernel", row.kernel);
+      one.add("graph", row.graph);
+      one.add("updates_per_nanosecond", row.rate);
+      one.add("ratio_to_plain_loop", row.ratio);
+      one.add("run_updates_per_nanosecond", row.run_rate);
+      list.push_back(one.line());
+    }
+    Provenance provenance;
+    provenance.question = "bench";
+    JsonObject object = json_of(provenance);
     object.add("instruction_set", simd_name());
-    object.add("rows", list);
+    object.add_raw("rows", json_list(list));
     print_json(object);
     return 0;
   }
-  fmt::print("instruction set: {}\n", simd_name());
+  print_text(fmt::format("instruction set: {}\n", simd_name()));
   TextTable table({"KERNEL", "GRAPH", "UPDATES/NS", "TIMES THE PLAIN LOOP", "IN A RUN OF MARGINALS"});
   for (const Row& row : rows)
     table.row({row.kernel, row.graph, fmt::format("{:.3f}", row.rate),
@@ -166,6 +170,26 @@ int run_bench(const Invocation& invocation) {
                row.run_rate > 0 ? fmt::format("{:.3f}", row.run_rate) : ""});
   table.print();
   return 0;
+}
+
+}  // namespace
+
+Command bench_command() {
+  auto output = std::make_shared<Output>();
+  auto limits = std::make_shared<Limits>();
+  Command command{"bench",
+                  "measure this machine: updates per nanosecond of the samplers",
+                  {},
+                  "drover bench",
+                  {},
+                  [output, limits](const Call&) {
+                    apply(*limits);
+                    return run(*output);
+                  }};
+  describe_threads(command.options, *limits);
+  describe(command.options, *output, "", false);
+  command.options.remove("config");
+  return command;
 }
 
 }  // namespace drover::app

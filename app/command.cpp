@@ -23,17 +23,6 @@ void describe(OptionList& list, Output& output, std::string_view out, bool repor
   list.add("quiet", "no progress and no warnings on stderr", output.quiet);
 }
 
-void describe_threads(OptionList& list, Limits& limits) {
-  list.add("threads", "N", "threads to use; results do not depend on it", limits.threads, {1, 4096},
-           "all cores");
-}
-
-void describe(OptionList& list, Limits& limits) {
-  list.add("time", "SECONDS", "stop after this time with the result so far", limits.time, {1e-9, 1e9},
-           "no limit");
-  describe_threads(list, limits);
-}
-
 void apply(const Limits& limits) {
   if (limits.time) run_control().limit_time(*limits.time);
   if (!limits.threads) return;
@@ -52,13 +41,17 @@ std::vector<Command>& all_commands() {
     list.push_back(sample_command());
     list.push_back(herd_command());
     list.push_back(learn_command());
-    for (const char* name : {"tag", "reproduce", "text", "denoise"}) list.push_back(settings_command(name));
+    list.push_back(tag_command());
+    list.push_back(reproduce_command());
+    list.push_back(text_command());
+    list.push_back(denoise_command());
     list.push_back(diagnose_command());
-    list.push_back(settings_command("stream"));
+    list.push_back(stream_command());
     list.push_back(compare_command());
-    for (const char* name : {"generate", "convert"}) list.push_back(settings_command(name));
+    list.push_back(generate_command());
+    list.push_back(convert_command());
     list.push_back(methods_command());
-    list.push_back(settings_command("bench"));
+    list.push_back(bench_command());
     list.push_back(completion_command());
     list.push_back(man_command());
     return list;

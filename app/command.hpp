@@ -3,13 +3,13 @@
 #pragma once
 
 #include <functional>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "drover/core/option_list.hpp"
 #include "drover/core/run_control.hpp"
+#include "drover/run/limits.hpp"
 
 namespace drover::app {
 
@@ -48,17 +48,8 @@ struct Output {
   std::string config;
 };
 
-/// What a run may take.
-struct Limits {
-  std::optional<double> time;
-  std::optional<std::uint32_t> threads;
-};
-
 /// `out` says what is written there; empty: the command has no such option.
 void describe(OptionList& list, Output& output, std::string_view out, bool report);
-void describe(OptionList& list, Limits& limits);
-/// Only --threads: for commands that run to their end.
-void describe_threads(OptionList& list, Limits& limits);
 /// Makes the limits those of the program's run.
 void apply(const Limits& limits);
 

@@ -1,24 +1,47 @@
 // drover convert: one model format to another.
+#include <memory>
+
 #include "app/commands.hpp"
-#include "app/settings_output.hpp"
+#include "app/output.hpp"
 #include "drover/compile/graph.hpp"
 #include "drover/io/model_file.hpp"
 
 namespace drover::app {
 
-int run_convert(const Invocation& invocation) {
-  check_one_document(invocation.settings.json, {invocation.arguments.at(1)});
-  const Model model = read_model(invocation.arguments.at(0));
+namespace {
+
+int run(const Call& call, const Output& output) {
+  const std::string &from = call.arguments[0], &to = call.arguments[1];
+  check_one_document(output.json, {to});
+  const Model model = read_model(from);
   compile(model);  // the one validator: a file that cannot mean anything is not passed on
-  write_model(model, invocation.arguments.at(1));
-  if (invocation.settings.json) {
-    SettingsObject object = json_envelope(invocation, {});
-    object.add("written", invocation.arguments.at(1));
-    object.add("variables", model.variable_count());
-    object.add("factors", model.factor_count());
-    print_json(object);
-  }
+  write_model(model, to);
+  if (!output.json) return 0;
+  Provenance provenance;
+  provenance.question = "convert";
+  provenance.input = from;
+  provenance.warnings = model.warnings;
+  JsonObject object = json_of(provenance);
+  object.add("written", to);
+  object.add("variables", model.variable_count());
+  object.add("factors", model.factor_count());
+  print_json(object);
   return 0;
+}
+
+}  // namespace
+
+Command convert_command() {
+  auto output = std::make_shared<Output>();
+  Command command{"convert",
+                  "read one model format and write another",
+                  {{"FROM", "the file to read"}, {"TO", "the file to write"}},
+                  "drover convert models/sprinkler.bif sprinkler.uai",
+                  {},
+                  [output](const Call& call) { return run(call, *output); }};
+  describe(command.options, *output, "", false);
+  command.options.remove("config");
+  return command;
 }
 
 }  // namespace drover::app

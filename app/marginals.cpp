@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
 
 #include "app/commands.hpp"
@@ -55,6 +56,16 @@ std::string summary(const Marginals& answer) {
   return text + fmt::format("\n{}, {:.3f} s\n", verdict, answer.provenance.seconds);
 }
 
+void print_race(const std::vector<RaceEntry>& race) {
+  TextTable table({"SAMPLER", "WORK", "ESS PER 10^9", "R-HAT", ""});
+  for (const RaceEntry& entry : race)
+    table.row({entry.method, entry.work > 0 ? fmt::format("{:.2g}", entry.work) : "",
+               std::isfinite(entry.ess_per_work) ? fmt::format("{:.3g}", 1e9 * entry.ess_per_work) : "",
+               std::isfinite(entry.rhat_max) ? fmt::format("{:.3f}", std::min(entry.rhat_max, 1e3)) : "",
+               entry.chosen ? "chosen" : entry.note});
+  table.print();
+}
+
 int run(const Call& call, Question& question) {
   const Output& output = question.output;
   check_outputs(output, {".MAR", ".mar", ".json"}, question.options.checkpoint.file, call.arguments);
@@ -68,6 +79,10 @@ int run(const Call& call, Question& question) {
       [&](const std::string& json) { return page_of(answer, loaded.model, json, loaded.query); });
   if (!wants_text) return 0;
   print_table(answer, loaded.query);
+  if (!answer.race.empty()) {
+    print_text("\n");
+    print_race(answer.race);
+  }
   print_text(summary(answer));
   return 0;
 }

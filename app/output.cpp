@@ -97,10 +97,6 @@ void check_outputs(const Output& output, std::initializer_list<std::string_view>
   }
 }
 
-void check_outputs(const Settings& settings, std::initializer_list<std::string_view> extensions) {
-  check_outputs(Output{settings.out, settings.report, settings.json, settings.quiet, {}}, extensions);
-}
-
 void add_options(const OptionList& list, Details& settings) {
   const Details values = option_values(list);
   for (const auto& [name, value] : values.entries()) settings[name] = value;

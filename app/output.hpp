@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "app/command.hpp"
-#include "app/settings.hpp"
 #include "drover/core/json_writer.hpp"
 #include "drover/run/result.hpp"
 #include "drover/task/provenance.hpp"
@@ -42,7 +41,6 @@ void check_one_document(bool json, std::initializer_list<std::string_view> files
 /// written must be writable, different from one another and none of the files that are read.
 void check_outputs(const Output& output, std::initializer_list<std::string_view> extensions,
                    const std::string& checkpoint = "", std::span<const std::string> inputs = {});
-void check_outputs(const Settings& settings, std::initializer_list<std::string_view> extensions);
 
 /// Adds the options of a list that were set to those an answer states.
 void add_options(const OptionList& list, Details& settings);

@@ -4,9 +4,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "app/commands.hpp"
+#include "app/reproduce.hpp"
+
+#include "app/output.hpp"
 #include "app/progress.hpp"
-#include "app/settings_output.hpp"
 #include "drover/core/error.hpp"
 #include "drover/io/atomic_file.hpp"
 #include "drover/report/report.hpp"
@@ -29,13 +30,18 @@ std::string paper_text(const Row& row) {
   return row.paper ? number(*row.paper) : "";
 }
 
-int list_experiments(const Settings& settings) {
-  if (settings.json) {
-    nlohmann::ordered_json list = nlohmann::ordered_json::array();
-    for (const Experiment& one : experiments::all_experiments())
-      list.push_back({{"name", one.name}, {"summary", one.summary}, {"source", one.source}});
-    SettingsObject object;
-    object.add("experiments", list);
+int list_experiments(bool json) {
+  if (json) {
+    std::vector<std::string> list;
+    for (const Experiment& one : experiments::all_experiments()) {
+      JsonObject object;
+      object.add("name", one.name);
+      object.add("summary", one.summary);
+      object.add("source", one.source);
+      list.push_back(object.line());
+    }
+    JsonObject object;
+    object.add_raw("experiments", json_list(list));
     print_json(object);
     return 0;
   }
@@ -54,11 +60,11 @@ std::vector<std::vector<std::string>> row_cells(const Outcome& outcome) {
 }
 
 /// The result as a page of documentation.
-std::string markdown(const Experiment& experiment, const Settings& settings, const Outcome& outcome,
+std::string markdown(const Experiment& experiment, const Reproduce& asked, const Outcome& outcome,
                      double seconds) {
   std::string text =
       fmt::format("# {}\n\n{} ({}). {} run, seed {}, {:.0f} s.\n\n", experiment.name, experiment.summary,
-                  experiment.source, settings.quick ? "Quick" : "Full", settings.seed, seconds);
+                  experiment.source, asked.quick ? "Quick" : "Full", asked.seed, seconds);
   text += "| | paper | ours | spread | |\n|---|---|---|---|---|\n";
   for (const std::vector<std::string>& cells : row_cells(outcome))
     text += fmt::format("| {} |\n", fmt::join(cells, " | "));
@@ -69,14 +75,14 @@ std::string markdown(const Experiment& experiment, const Settings& settings, con
   return text;
 }
 
-std::string page(const Experiment& experiment, const Invocation& invocation, const Outcome& outcome,
-                 double seconds, const std::vector<std::string>& warnings, const std::string& json) {
+std::string page(const Experiment& experiment, const Reproduce& asked, const Outcome& outcome, double seconds,
+                 const std::vector<std::string>& warnings, const std::string& json) {
   ReportData data;
   data.title = fmt::format("{}: {}", experiment.name, experiment.summary);
   data.facts = {{"experiment", std::string(experiment.name)},
                 {"source", std::string(experiment.source)},
-                {"run", invocation.settings.quick ? "quick" : "full"},
-                {"seed", std::to_string(invocation.settings.seed)},
+                {"run", asked.quick ? "quick" : "full"},
+                {"seed", std::to_string(asked.seed)},
                 {"seconds", fmt::format("{:.1f}", seconds)}};
   const auto holds = static_cast<std::size_t>(std::count_if(outcome.claims.begin(), outcome.claims.end(),
                                                             [](const Claim& claim) { return claim.holds; }));
@@ -100,57 +106,60 @@ std::string page(const Experiment& experiment, const Invocation& invocation, con
 
 }  // namespace
 
-int run_reproduce(const Invocation& invocation) {
-  const Settings& settings = invocation.settings;
-  if (invocation.arguments.at(0) == "list") return list_experiments(settings);
-  const Experiment& experiment = experiments::find_experiment(invocation.arguments.at(0));
-  check_outputs(settings, {".json", ".md"});
+int run_reproduce(const Reproduce& asked) {
+  const Output& output = asked.output;
+  if (asked.experiment == "list") return list_experiments(output.json);
+  const Experiment& experiment = experiments::find_experiment(asked.experiment);
+  check_outputs(output, {".json", ".md"});
   std::error_code ignored;
-  if (!settings.data.empty() && !std::filesystem::is_directory(settings.data, ignored))
-    throw Error(ErrorKind::cannot_read, fmt::format("{}: not a folder", settings.data));
+  if (!asked.data.empty() && !std::filesystem::is_directory(asked.data, ignored))
+    throw Error(ErrorKind::cannot_read, fmt::format("{}: not a folder", asked.data));
 
-  ProgressBar bar(settings.quiet);
-  const experiments::Options options{.quick = settings.quick,
-                                     .data = settings.data,
-                                     .seed = static_cast<std::uint64_t>(settings.seed),
-                                     .control = bar.control()};
-  const Outcome outcome = experiment.run(options);
+  ProgressBar bar(output.quiet);
+  const Outcome outcome = experiment.run(
+      {.quick = asked.quick, .data = asked.data, .seed = asked.seed, .control = bar.control()});
   bar.clear();
   const double seconds = bar.seconds();
 
-  std::vector<std::string> warnings = outcome.notes;
+  Provenance provenance;
+  provenance.question = "reproduce";
+  provenance.input = asked.experiment;
+  provenance.seed = asked.seed;
+  provenance.options = {{"quick", asked.quick}, {"data", asked.data}, {"seed", asked.seed}};
+  add_limits(asked.limits, provenance.options);
+  std::vector<std::string>& warnings = provenance.warnings = outcome.notes;
   if (outcome.interrupted) warnings.emplace_back("stopped early: these are the rows that were finished");
   for (const Claim& claim : outcome.claims)
     if (!claim.holds) warnings.push_back("does not hold in this run: " + claim.text);
 
-  SettingsObject object = json_envelope(invocation, warnings);
+  JsonObject object = json_of(provenance);
   object.add("experiment", experiment.name);
   object.add("source", experiment.source);
-  object.add("quick", settings.quick);
-  nlohmann::ordered_json rows = nlohmann::ordered_json::array();
+  object.add("quick", asked.quick);
+  std::vector<std::string> rows, claims;
   for (const Row& row : outcome.rows) {
-    nlohmann::ordered_json one = {{"name", row.name}};
-    one["paper"] = row.paper ? nlohmann::ordered_json(*row.paper) : nlohmann::ordered_json();
-    one["ours"] = row.ours;
-    one["spread"] = row.spread;
-    if (!row.note.empty()) one["note"] = row.note;
-    rows.push_back(std::move(one));
+    JsonObject one;
+    one.add("name", row.name);
+    one.add("paper", row.paper.value_or(not_known));
+    one.add("ours", row.ours);
+    one.add("spread", row.spread);
+    if (!row.note.empty()) one.add("note", row.note);
+    rows.push_back(one.line());
   }
-  object.add("rows", rows);
-  nlohmann::ordered_json claims = nlohmann::ordered_json::array();
-  for (const Claim& claim : outcome.claims) claims.push_back({{"claim", claim.text}, {"holds", claim.holds}});
-  object.add("claims", claims);
+  for (const Claim& claim : outcome.claims) {
+    JsonObject one;
+    one.add("claim", claim.text);
+    one.add("holds", claim.holds);
+    claims.push_back(one.line());
+  }
+  object.add_raw("rows", json_list(rows));
+  object.add_raw("claims", json_list(claims));
   object.add("seconds", seconds);
-  if (!settings.out.empty())
-    write_file(settings.out, ends_with(settings.out, ".md") ? markdown(experiment, settings, outcome, seconds)
-                                                            : object.text());
-  if (!settings.report.empty())
-    write_file(settings.report, page(experiment, invocation, outcome, seconds, warnings, object.text()));
-  print_warnings(settings.quiet, warnings);
-  if (settings.json) {
-    print_json(object);
-    return 0;
-  }
+  const bool wants_text = deliver(
+      output, warnings, object,
+      [&](const std::string& path) { write_file(path, markdown(experiment, asked, outcome, seconds)); },
+      [&](const std::string& json) { return page(experiment, asked, outcome, seconds, warnings, json); });
+  if (!wants_text) return 0;
   TextTable table(
       {fmt::format("{} ({})", experiment.name, experiment.source), "PAPER", "OURS", "SPREAD", ""});
   for (std::vector<std::string>& cells : row_cells(outcome)) table.row(std::move(cells));

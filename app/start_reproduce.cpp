@@ -8,8 +8,8 @@
 #include <filesystem>
 #include <vector>
 
-#include "app/commands.hpp"
 #include "app/program.hpp"
+#include "app/reproduce.hpp"
 #include "drover/core/error.hpp"
 
 namespace drover::app {
@@ -29,7 +29,7 @@ std::filesystem::path find_program() {
 
 }  // namespace
 
-int run_reproduce(const Invocation&) {
+int run_reproduce(const Reproduce&) {
   const std::filesystem::path program = find_program();
   if (program.empty())
     throw Error(ErrorKind::cannot_read,

@@ -1,305 +1,99 @@
 // drover tag: trains a tagger, labels text with it, and scores it.
+#include "drover/task/tag.hpp"
+
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cmath>
-#include <filesystem>
 #include <map>
+#include <memory>
 
 #include "app/commands.hpp"
+#include "app/output.hpp"
 #include "app/progress.hpp"
-#include "app/settings_output.hpp"
 #include "drover/core/error.hpp"
-#include "drover/core/random.hpp"
+#include "drover/core/plural.hpp"
 #include "drover/io/atomic_file.hpp"
 #include "drover/report/tag_page.hpp"
+#include "drover/report/tagger_page.hpp"
 #include "drover/tag/conll.hpp"
 #include "drover/tag/crf_file.hpp"
-#include "drover/tag/crf_tag.hpp"
-#include "drover/tag/crf_train.hpp"
-#include "drover/tag/feature_templates.hpp"
 
 namespace drover::app {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
+enum class TagFileFormat { conll, plain };
 
-/// The same invocation with the model's file where every result names its model.
-Invocation about_model(const Invocation& invocation, const std::string& model) {
-  Invocation named = invocation;
-  named.arguments = {model};
-  return named;
-}
+}  // namespace
 
-void refuse_options(const Invocation& invocation, std::initializer_list<const char*> options,
-                    const char* why) {
-  for (const char* option : options)
-    if (invocation.was_given(option)) throw Error(ErrorKind::usage, fmt::format("--{} {}", option, why));
-}
+}  // namespace drover::app
 
-LabelScheme choose_scheme(const std::string& name, LabelScheme own) {
-  if (name == "auto") return own;
-  for (LabelScheme scheme : {LabelScheme::raw, LabelScheme::bio, LabelScheme::iob1, LabelScheme::iobes})
-    if (scheme_name(scheme) == name) {
-      if (own == LabelScheme::raw && scheme != LabelScheme::raw)
-        throw Error(ErrorKind::usage,
-                    fmt::format("--scheme {}: the labels of the file have no prefixes such as B-", name));
-      return scheme;
-    }
-  throw Error(ErrorKind::usage, fmt::format("--scheme {}: expected auto, bio, iob1, iobes or raw", name));
-}
+namespace drover {
 
-Gazetteers load_gazetteers(const std::string& list) {
-  Gazetteers gazetteers;
-  for (const auto& [name, path] : list.empty() ? decltype(parse_renaming(list)){} : parse_renaming(list))
-    read_gazetteer(path, name, gazetteers);
-  if (gazetteers.names.size() > 64) throw Error(ErrorKind::usage, "--gazetteers: expected at most 64 lists");
-  return gazetteers;
-}
-
-CrfTrainOptions train_options(const Invocation& invocation) {
-  const Settings& settings = invocation.settings;
-  CrfTrainOptions options;
-  if (settings.algorithm == "sgd")
-    options.algorithm = CrfAlgorithm::sgd;
-  else if (settings.algorithm != "lbfgs")
-    throw Error(ErrorKind::usage, fmt::format("--algorithm {}: expected lbfgs or sgd", settings.algorithm));
-  options.l1 = settings.l1;
-  options.l2 = invocation.was_given("l2") ? settings.l2 : settings.l1 > 0 ? 0 : 1;
-  if (options.algorithm == CrfAlgorithm::sgd && (options.l1 > 0 || options.l2 == 0))
-    throw Error(ErrorKind::usage, "--algorithm sgd: expected --l1 0 and --l2 above 0");
-  options.iterations = settings.iterations > 0 ? static_cast<std::size_t>(settings.iterations)
-                       : options.algorithm == CrfAlgorithm::sgd ? 30
-                                                                : 200;
-  options.min_count = static_cast<std::uint32_t>(settings.min_count);
-  options.patience = static_cast<std::size_t>(settings.patience);
-  options.seed = static_cast<std::uint64_t>(settings.seed);
-  return options;
-}
-
-/// A part of the documents, in a random order that the seed fixes, moves to a second text.
-TaggedText split_off(TaggedText& text, double share, std::uint64_t seed) {
-  std::vector<TaggedText> parts(2);
-  RandomSequence random(seed, Stream::order);
-  for (TaggedText& part : parts) {
-    part.name = text.name;
-    part.columns = text.columns;
-    part.label_names = text.label_names;
-  }
-  for (std::size_t d = 0; d < text.documents(); ++d) {
-    TaggedText& part = parts[random.uniform() < share ? 1 : 0];
-    for (std::size_t s = text.document_begin(d); s < text.document_end[d]; ++s) {
-      for (std::size_t t = text.sentence_begin(s); t < text.sentence_end[s]; ++t) {
-        for (std::uint32_t c = 0; c < text.columns; ++c) part.add_field(text.field(t, c));
-        part.line.push_back(text.line[t]);
-        part.labels.push_back(text.labels[t]);
-      }
-      part.end_sentence();
-    }
-    part.end_document();
-  }
-  if (parts[0].tokens() == 0 || parts[1].tokens() == 0)
-    throw Error(ErrorKind::usage, fmt::format("--held-out {}: there are too few documents to divide", share));
-  text = std::move(parts[0]);
-  return std::move(parts[1]);
-}
-
-int run_train(const Invocation& invocation) {
-  const Settings& settings = invocation.settings;
-  if (invocation.arguments.size() != 2)
-    throw Error(ErrorKind::usage, "drover tag train: expected one file of labelled text");
-  if (settings.out.empty()) throw Error(ErrorKind::usage, "drover tag train: expected --out MODEL.drv");
-  refuse_options(invocation, {"method", "sweeps", "report", "input-format"},
-                 "is for labelling, not for drover tag train");
-  check_outputs(settings, {".drv", ".drv.gz"});
-  const CrfTrainOptions options = train_options(invocation);
-  const auto rename = parse_renaming(settings.rename);
-
-  TaggedText text = read_conll(invocation.arguments[1], {.rename = rename});
-  const LabelScheme own = detect_scheme(text);
-  const LabelScheme scheme = choose_scheme(settings.scheme, own);
-  convert_labels(text, own, scheme);
-  const auto load_more = [&](const std::string& path) {
-    TaggedText more = read_conll(path, {.columns = text.columns, .rename = rename});
-    match_labels(more, text.label_names, scheme);
-    return more;
-  };
-  TaggedText held_out;
-  if (!settings.dev.empty())
-    held_out = load_more(settings.dev);
-  else if (settings.held_out > 0)
-    held_out = split_off(text, settings.held_out, options.seed);
-  if (options.patience > 0 && !held_out.has_labels())
-    throw Error(ErrorKind::usage, "--patience: expected --dev FILE or --held-out SHARE as well");
-  TaggedText skip_text;
-  if (!settings.skip_data.empty()) skip_text = load_more(settings.skip_data);
-  FeatureTemplates templates;
-  if (settings.templates.empty()) {
-    TextSource source(default_templates(), "the default templates");
-    templates = read_templates(source, text.columns);
-  } else {
-    templates = read_templates(settings.templates, text.columns);
-  }
-  const Gazetteers gazetteers = load_gazetteers(settings.gazetteers);
-
-  ProgressBar bar(settings.quiet);
-  const RunControl& control = run_control();
-  CrfTrainSummary summary;
-  Crf crf = train_crf(
-      text, scheme, held_out.has_labels() ? &held_out : nullptr, templates, gazetteers, options,
-      [&](const CrfProgress& progress) {
-        std::string phase = fmt::format("iteration {}, loss {:.1f}", progress.iteration, progress.loss);
-        if (!std::isnan(progress.f1)) phase += fmt::format(", held-out F1 {:.2f}", 100 * progress.f1);
-        control.report(
-            {phase, static_cast<double>(progress.iteration) / static_cast<double>(options.iterations)});
-        return !control.should_stop();
-      },
-      summary);
-  std::size_t skip_pairs = 0;
-  if (settings.skip || !settings.skip_data.empty())
-    skip_pairs = learn_skip_factors(crf, skip_text.has_labels() ? skip_text : text, 1.0);
-  bar.clear();
-
-  std::vector<std::string> warnings;
-  if (bar.was_interrupted()) warnings.emplace_back("interrupted: this is the model so far");
-  if ((settings.skip || !settings.skip_data.empty()) && skip_pairs == 0)
-    warnings.emplace_back("no document names a capitalised word twice, so the skip factors are all zero");
-  if (!summary.converged && summary.best_iteration == summary.iterations && !bar.was_interrupted())
-    warnings.push_back(fmt::format("the training did not converge: {}", summary.ended));
-  SettingsObject object = json_envelope(about_model(invocation, settings.out), warnings);
-  Json notes = {
-      {"algorithm", settings.algorithm}, {"l1", options.l1},     {"l2", options.l2},
-      {"tokens", text.tokens()},         {"loss", summary.loss}, {"iterations", summary.iterations}};
-  write_crf(settings.out, crf, notes);
-  std::vector<double> losses, scores;
-  for (const CrfProgress& progress : summary.trace) {
-    losses.push_back(progress.loss);
-    scores.push_back(progress.f1);
-  }
-  object.add("kind", "crf");
-  object.add("method", settings.algorithm == "sgd" ? "sgd" : options.l1 > 0 ? "owl-qn" : "lbfgs");
-  object.add("documents", text.documents());
-  object.add("sentences", text.sentences());
-  object.add("tokens", text.tokens());
-  object.add("labels", crf.labels);
-  object.add("scheme", scheme_name(scheme));
-  object.add("features", summary.features);
-  object.add("distinct_features", summary.rows);
-  object.add("iterations", summary.iterations);
-  object.add("best_iteration", summary.best_iteration);
-  object.add("converged", summary.converged);
-  object.add("ended", summary.ended);
-  object.add("loss", summary.loss);
-  object.add_raw("objective_trace", json_array(losses));
-  if (held_out.has_labels()) object.add_raw("f1_trace", json_array(scores));
-  object.add("skip_pairs", skip_pairs);
-  object.add("out", settings.out);
-  object.add("seconds", bar.seconds());
-  print_warnings(settings.quiet, warnings);
-  if (settings.json) {
-    print_json(object);
-    return 0;
-  }
-  print_text(fmt::format("{} tokens, {} labels, {} features; {} iterations, loss {:.2f} ({}), {:.1f} s\n",
-                         text.tokens(), crf.labels.size(), summary.features, summary.iterations, summary.loss,
-                         summary.ended, bar.seconds()));
-  if (held_out.has_labels())
-    print_text(fmt::format("held-out F1 {:.2f}\n", 100 * summary.trace[summary.best_iteration - 1].f1));
-  print_text(fmt::format("written to {}\n", settings.out));
-  return 0;
-}
-
-struct ChosenDecoder {
-  Decoder decoder;
-  std::string because;  ///< when it was left open
+template <>
+struct ChoiceNames<app::TagFileFormat> {
+  static constexpr std::array names = {std::pair{app::TagFileFormat::conll, std::string_view("conll")},
+                                       std::pair{app::TagFileFormat::plain, std::string_view("plain")}};
 };
 
-ChosenDecoder choose_decoder(const Settings& settings, const Crf& crf) {
-  if (settings.method == "auto")
-    return crf.skip.empty() ? ChosenDecoder{Decoder::viterbi, "the model is a chain, so viterbi is exact"}
-                            : ChosenDecoder{Decoder::herded_gibbs, "the model has skip factors"};
-  for (Decoder decoder :
-       {Decoder::viterbi, Decoder::gibbs, Decoder::herded_gibbs, Decoder::bp, Decoder::max_product}) {
-    if (decoder_name(decoder) != settings.method) continue;
-    if (!crf.skip.empty() && !FieldDecoder::why_not_skip(decoder).empty())
-      throw Error(ErrorKind::misfit, fmt::format("{}; herded-gibbs, gibbs, max-product and bp fit",
-                                                 FieldDecoder::why_not_skip(decoder)));
-    return {decoder, ""};
+}  // namespace drover
+
+namespace drover::app {
+
+namespace {
+
+struct Tagging {
+  TrainTaggerOptions train;
+  TagOptions label;
+  std::string dev, skip_data;
+  std::string rename;
+  std::optional<TagFileFormat> format;
+  Limits limits;
+  Output output;
+};
+
+/// Options that both verbs heed, then those of one of them.
+constexpr std::string_view shared_options[] = {"seed", "iterations", "rename", "threads", "time",
+                                               "out",  "report",     "config", "json",    "quiet"};
+constexpr std::string_view label_options[] = {"method", "sweeps", "input-format"};
+
+void refuse_options(const Call& call, bool training) {
+  for (const std::string& option : call.given) {
+    if (std::ranges::find(shared_options, option) != std::end(shared_options)) continue;
+    const bool of_labels = std::ranges::find(label_options, option) != std::end(label_options);
+    if (of_labels == training)
+      throw Error(ErrorKind::usage,
+                  fmt::format("--{} is for {}", option,
+                              training ? "labelling, not for drover tag train" : "drover tag train"));
   }
-  throw Error(ErrorKind::usage,
-              fmt::format("--method {}: expected auto, viterbi, gibbs, herded-gibbs, max-product or bp",
-                          settings.method));
 }
 
-bool is_plain_text(const std::string& path, const std::string& format) {
-  if (format == "plain" || format == "conll") return format == "plain";
-  if (format != "auto")
-    throw Error(ErrorKind::usage, fmt::format("--input-format {}: expected auto, conll or plain", format));
-  return ends_with(path, ".txt") || ends_with(path, ".txt.gz") || ends_with(path, ".md");
+bool is_plain_text(const std::string& path, std::optional<TagFileFormat> format) {
+  if (format) return *format == TagFileFormat::plain;
+  return path.ends_with(".txt") || path.ends_with(".txt.gz") || path.ends_with(".md");
 }
 
 /// Words between spaces, entities in the colour of their type.
-std::string coloured(const TaggedText& text, const Crf& crf, const std::vector<LabelId>& labels) {
+std::string coloured(const Tags& tags) {
   constexpr int colours[] = {34, 32, 31, 35, 36, 33};
-  std::map<std::string_view, std::size_t> order;
-  for (const std::string& label : crf.labels)
-    if (LabelParts parts; split_label(label, crf.scheme, parts) && parts.prefix != 'O')
-      order.try_emplace(parts.type, order.size());
+  std::map<std::string, std::size_t> order;
+  for (const TaggedEntity& entity : tags.entities) order.try_emplace(entity.type, order.size());
   std::string out;
-  for (std::size_t s = 0; s < text.sentences(); ++s) {
-    const std::size_t begin = text.sentence_begin(s), end = text.sentence_end[s];
-    const auto entities = read_entities({labels.data() + begin, end - begin}, crf.labels, crf.scheme, begin);
-    auto next = entities.begin();
-    for (std::size_t t = begin; t < end; ++t) {
-      if (next != entities.end() && next->begin == t)
+  auto next = tags.entities.begin();
+  for (std::size_t s = 0; s < tags.text.sentences(); ++s) {
+    const std::size_t begin = tags.text.sentence_begin(s);
+    for (std::size_t t = begin; t < tags.text.sentence_end[s]; ++t) {
+      const bool here = next != tags.entities.end() && next->sentence == s;
+      if (here && next->begin == t - begin)
         out += fmt::format("\033[1;{}m", colours[order[next->type] % std::size(colours)]);
-      out += text.word(t);
-      if (next != entities.end() && next->end == t + 1) {
-        out += fmt::format("\033[0m\033[2m/{}\033[0m", next->type);
-        ++next;
-      }
+      out += tags.text.word(t);
+      if (here && next->end == t - begin + 1) out += fmt::format("\033[0m\033[2m/{}\033[0m", next++->type);
       out += ' ';
     }
     out += '\n';
   }
   return out;
-}
-
-Json entities_json(const TaggedText& text, const Crf& crf, const TagResult& result) {
-  Json list = Json::array();
-  for (std::size_t s = 0; s < text.sentences(); ++s) {
-    const std::size_t begin = text.sentence_begin(s), end = text.sentence_end[s];
-    for (const Entity& entity :
-         read_entities({result.labels.data() + begin, end - begin}, crf.labels, crf.scheme, begin)) {
-      std::string words;
-      float sure = 1;
-      for (std::size_t t = entity.begin; t < entity.end; ++t) {
-        words += (words.empty() ? "" : " ") + std::string(text.word(t));
-        sure = std::min(sure, result.confidence[t]);
-      }
-      list.push_back({{"text", words},
-                      {"type", entity.type},
-                      {"sentence", s},
-                      {"begin", entity.begin - begin},
-                      {"end", entity.end - begin},
-                      {"confidence", std::round(static_cast<double>(sure) * 1e6) / 1e6}});
-    }
-  }
-  return list;
-}
-
-void add_score(SettingsObject& object, const EntityScore& score) {
-  object.add("f1", score.all.f1());
-  object.add("precision", score.all.precision());
-  object.add("recall", score.all.recall());
-  object.add("accuracy", score.accuracy());
-  Json types = Json::object();
-  for (const auto& [type, counts] : score.by_type)
-    types[type] = {{"f1", counts.f1()},     {"precision", counts.precision()}, {"recall", counts.recall()},
-                   {"truth", counts.truth}, {"found", counts.found},           {"right", counts.right}};
-  object.add("types", types);
 }
 
 void print_score(const EntityScore& score) {
@@ -315,101 +109,122 @@ void print_score(const EntityScore& score) {
   print_text(fmt::format("{} tokens, {:.2f} % with the right label\n", score.tokens, 100 * score.accuracy()));
 }
 
-int run_labelling(const Invocation& invocation, const std::string& model, const std::string& file,
-                  bool eval) {
-  const Settings& settings = invocation.settings;
-  refuse_options(invocation,
-                 {"algorithm", "templates", "gazetteers", "dev", "scheme", "min-count", "skip", "skip-data",
-                  "l1", "l2", "held-out", "patience"},
-                 "is for drover tag train");
-  check_outputs(settings, {".conll", ".tsv", ".txt", ".conll.gz", ".tsv.gz", ".txt.gz"});
-  const Crf crf = read_crf(model);
-  const ChosenDecoder chosen = choose_decoder(settings, crf);
-  const bool plain = !eval && is_plain_text(file, settings.input_format);
-  if (plain && crf.columns > 1)
-    throw Error(
-        ErrorKind::misfit,
-        fmt::format("the model was trained with {} columns, so plain text is not enough", crf.columns));
-  TaggedText text;
-  if (plain) {
-    text = read_plain_text(file);
-  } else {
-    text = read_conll(file, {eval ? ConllOptions::Labels::required : ConllOptions::Labels::optional,
-                             crf.columns, parse_renaming(settings.rename)});
-    match_labels(text, crf.labels, crf.scheme);
-  }
-  DecodeOptions options;
-  options.decoder = chosen.decoder;
-  options.seed = static_cast<std::uint64_t>(settings.seed);
-  if (settings.sweeps > 0) options.sweeps = static_cast<std::size_t>(settings.sweeps);
-  if (settings.iterations > 0) options.iterations = static_cast<std::size_t>(settings.iterations);
+void print_training(const Tagger& tagger, const std::string& out) {
+  print_text(
+      fmt::format("{} tokens, {} labels ({}), {} features; {}, loss {:.2f}, {:.1f} s\n{}\nwritten to {}\n",
+                  tagger.tokens, tagger.crf.labels.size(), choice_name(tagger.crf.scheme),
+                  tagger.summary.features, counted(tagger.summary.iterations, "iteration"),
+                  tagger.summary.loss, tagger.provenance.seconds, judge(tagger).text, out));
+}
 
-  ProgressBar bar(settings.quiet);
-  const RunControl& control = run_control();
-  bool stopped = false;
-  const TagResult result = tag_text(crf, text, options, true, [&](double fraction) {
-    control.report({"labelling", fraction});
-    stopped |= control.should_stop();
-    return !stopped;
-  });
-  bar.clear();
-  const double seconds = bar.seconds();
-  std::vector<std::string> warnings;
-  if (stopped) warnings.emplace_back("stopped early: the rest has no labels");
-  if (result.unsettled > 0)
-    warnings.push_back(fmt::format(
-        "in {} documents the messages did not settle, so their confidences are rough", result.unsettled));
-
-  SettingsObject object = json_envelope(about_model(invocation, model), warnings, chosen.because);
-  object.add("file", file);
-  object.add("method", decoder_name(chosen.decoder));
-  object.add("documents", text.documents());
-  object.add("sentences", text.sentences());
-  object.add("tokens", text.tokens());
-  object.add("skip_pairs", result.skip_pairs);
-  object.add("log_score", result.log_score);
-  EntityScore score;
-  if (text.has_labels()) {
-    score = score_labels(crf, text, result.labels);
-    add_score(object, score);
-  }
-  if (!eval) object.add("entities", entities_json(text, crf, result));
-  if (!settings.out.empty()) object.add("out", settings.out);
-  object.add("seconds", seconds);
-
-  const std::string columns =
-      eval && settings.out.empty() ? "" : conll_text(text, crf.labels, result.labels, result.confidence);
-  if (!settings.out.empty()) write_file(settings.out, columns);
-  if (!settings.report.empty()) {
-    TagPage page{"Labels of " + file_name(file), {}, warnings, crf.scheme};
-    page.facts = {{"Model", file_name(model)},
-                  {"Method", std::string(decoder_name(chosen.decoder))},
-                  {"Tokens", std::to_string(text.tokens())}};
-    if (text.has_labels()) page.facts.emplace_back("F1", fmt::format("{:.2f}", 100 * score.all.f1()));
-    write_file(settings.report, render_tag_page(page, text, crf.labels, result.labels, result.confidence));
-  }
-  print_warnings(settings.quiet, warnings);
-  if (settings.json) {
-    print_json(object);
-    return 0;
-  }
-  if (!eval && settings.out.empty())
-    print_text(isatty(STDOUT_FILENO) != 0 ? coloured(text, crf, result.labels) : columns);
-  if (eval) print_score(score);
+int run_train(const Call& call, Tagging& tagging) {
+  const Output& output = tagging.output;
+  if (call.arguments.size() != 2)
+    throw Error(ErrorKind::usage, "drover tag train: expected one file of labelled text");
+  if (output.out.empty()) throw Error(ErrorKind::usage, "drover tag train: expected --out MODEL.drv");
+  refuse_options(call, true);
+  check_outputs(output, {".drv", ".drv.gz"}, "", call.arguments);
+  const ProgressBar bar(output.quiet);
+  apply(tagging.limits);
+  const auto rename = parse_pairs("rename", tagging.rename);
+  TaggerTexts texts{.train = read_conll(call.arguments[1], {.rename = rename}, run_control())};
+  const ConllOptions alike{.columns = texts.train.columns, .rename = rename};
+  if (!tagging.dev.empty()) texts.dev = read_conll(tagging.dev, alike, run_control());
+  if (!tagging.skip_data.empty()) texts.skip = read_conll(tagging.skip_data, alike, run_control());
+  Tagger tagger = train_tagger(std::move(texts), tagging.train, run_control());
+  Details& settings = tagger.provenance.options;
+  for (const auto& [name, value] :
+       {std::pair{"dev", &tagging.dev}, {"skip-data", &tagging.skip_data}, {"rename", &tagging.rename}})
+    if (!value->empty()) settings[name] = *value;
+  add_limits(tagging.limits, settings);
+  JsonObject object = to_json(tagger);
+  object.add("out", output.out);
+  const bool wants_text = deliver(
+      output, tagger.provenance.warnings, object,
+      [&](const std::string& path) { write_tagger(path, tagger); },
+      [&](const std::string& json) { return page_of(tagger, json); });
+  if (wants_text) print_training(tagger, output.out);
   return 0;
+}
+
+int run_labelling(const Call& call, Tagging& tagging, const std::string& model, const std::string& file,
+                  bool eval) {
+  const Output& output = tagging.output;
+  refuse_options(call, false);
+  check_outputs(output, {".conll", ".tsv", ".txt", ".conll.gz", ".tsv.gz", ".txt.gz"}, "", call.arguments);
+  const ProgressBar bar(output.quiet);
+  apply(tagging.limits);
+  const Crf crf = read_crf(model);
+  const bool plain = !eval && is_plain_text(file, tagging.format);
+  TaggedText text = plain
+                        ? read_plain_text(file, run_control())
+                        : read_conll(file,
+                                     {eval ? ConllOptions::Labels::required : ConllOptions::Labels::optional,
+                                      crf.columns, parse_pairs("rename", tagging.rename)},
+                                     run_control());
+  tagging.label.seed = tagging.train.seed;
+  if (tagging.train.iterations) tagging.label.iterations = tagging.train.iterations;
+  tagging.label.model = model;
+  Tags tags = tag(crf, std::move(text), tagging.label, run_control());
+  if (!tagging.rename.empty()) tags.provenance.options["rename"] = tagging.rename;
+  add_limits(tagging.limits, tags.provenance.options);
+  JsonObject object = to_json(tags, !eval);
+  if (!output.out.empty()) object.add("out", output.out);
+  const bool wants_text = deliver(
+      output, tags.provenance.warnings, object,
+      [&](const std::string& path) { write_file(path, columns_text(tags)); },
+      [&](const std::string&) { return page_of(tags); });
+  if (!wants_text) return 0;
+  if (eval)
+    print_score(*tags.score);
+  else if (output.out.empty())
+    print_text(isatty(STDOUT_FILENO) != 0 ? coloured(tags) : columns_text(tags));
+  return 0;
+}
+
+int run(const Call& call, Tagging& tagging) {
+  const std::vector<std::string>& words = call.arguments;
+  if (words[0] == "train") return run_train(call, tagging);
+  if (words[0] == "eval") {
+    if (words.size() != 3) throw Error(ErrorKind::usage, "drover tag eval: expected a model and a file");
+    return run_labelling(call, tagging, words[1], words[2], true);
+  }
+  if (words.size() != 2) throw Error(ErrorKind::usage, "drover tag: expected a model and a file");
+  return run_labelling(call, tagging, words[0], words[1], false);
 }
 
 }  // namespace
 
-int run_tag(const Invocation& invocation) {
-  const std::vector<std::string>& words = invocation.arguments;
-  if (words[0] == "train") return run_train(invocation);
-  if (words[0] == "eval") {
-    if (words.size() != 3) throw Error(ErrorKind::usage, "drover tag eval: expected a model and a file");
-    return run_labelling(invocation, words[1], words[2], true);
-  }
-  if (words.size() != 2) throw Error(ErrorKind::usage, "drover tag: expected a model and a file");
-  return run_labelling(invocation, words[0], words[1], false);
+Command tag_command() {
+  auto tagging = std::make_shared<Tagging>();
+  Command command{
+      "tag",
+      "label sequences by a conditional random field: tag train, tag eval, tag MODEL",
+      {{"WHAT", "train, eval, or a model made by drover tag train"},
+       {"FILES", "train: TRAIN.conll; eval: MODEL TEST.conll; otherwise the file to label", true}},
+      "drover tag train models/names.conll --out model.drv",
+      {},
+      [tagging](const Call& call) { return run(call, *tagging); }};
+  OptionList& list = command.options;
+  describe(list, tagging->label);
+  list.remove("seed");  // both verbs have these two; they are read into the options of training
+  list.remove("iterations");
+  describe(list, tagging->train);
+  list.explain("iterations",
+               "train: iterations at most, or passes of sgd; label: rounds of bp and max-product",
+               "200; sgd: 30; rounds: 50");
+  list.add("dev", "FILE", "train: labelled text to score after every iteration", tagging->dev);
+  list.add("skip-data", "FILE", "train: labelled text to learn skip factors from", tagging->skip_data,
+           "the training text, with skip");
+  list.add_choice("input-format", "NAME", "label: conll (columns) or plain (text)", tagging->format,
+                  "plain for .txt and .md, else conll");
+  list.add("rename", "OLD=NEW,...", "entity types to rename; NEW may be O", tagging->rename);
+  describe(list, tagging->limits);
+  describe(list, tagging->output,
+           "train: write the tagger here (.drv, .drv.gz); label: the text with its labels (.conll, .tsv, "
+           ".txt, each also .gz)",
+           true);
+  return command;
 }
 
 }  // namespace drover::app

@@ -23,12 +23,12 @@
 #include "drover/diagnose/draws.hpp"
 #include "drover/diagnose/ess.hpp"
 #include "drover/model/builders.hpp"
-#include "drover/sample/gibbs/gibbs_spin_chain.hpp"
-#include "drover/sample/gibbs/gibbs_spin_equal_lattice.hpp"
-#include "drover/sample/gibbs/gibbs_spin_lanes.hpp"
 #include "drover/sample/dual/primal_dual_chain.hpp"
 #include "drover/sample/dual/primal_dual_lanes.hpp"
 #include "drover/sample/dual/swendsen_wang.hpp"
+#include "drover/sample/gibbs/gibbs_spin_chain.hpp"
+#include "drover/sample/gibbs/gibbs_spin_equal_lattice.hpp"
+#include "drover/sample/gibbs/gibbs_spin_lanes.hpp"
 
 namespace drover {
 namespace {

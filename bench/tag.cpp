@@ -18,9 +18,9 @@
 #include <fstream>
 
 #include "drover/tag/conll.hpp"
-#include "drover/tag/feature_templates.hpp"
 #include "drover/tag/crf_tag.hpp"
 #include "drover/tag/crf_train.hpp"
+#include "drover/tag/feature_templates.hpp"
 #include "drover/tag/generate_tagged.hpp"
 
 namespace {
@@ -147,15 +147,13 @@ Speed train(const TaggedText& text, const FeatureTemplates& templates, LabelSche
   options.tolerance = 0;
   CrfTrainSummary summary;
   double cpu = 0, wall = 0;
-  crf = train_crf(
-      text, scheme, nullptr, templates, {}, options,
-      [&](const CrfProgress& progress) {
-        if (progress.iteration != first_iteration && progress.iteration != last_iteration) return true;
-        cpu = cpu_seconds(RUSAGE_SELF) - cpu;
-        wall = wall_seconds() - wall;
-        return true;
-      },
-      summary);
+  RunControl control;
+  control.watch([&](const Progress& progress) {
+    if (progress.sweeps != first_iteration && progress.sweeps != last_iteration) return;
+    cpu = cpu_seconds(RUSAGE_SELF) - cpu;
+    wall = wall_seconds() - wall;
+  });
+  crf = train_crf(text, scheme, nullptr, templates, {}, options, summary, control);
   return {cpu, wall, summary.loss};
 }
 
@@ -211,7 +209,7 @@ void measure(const std::string& task, const TaggedText& text, LabelScheme scheme
 
 int main(int argc, char** argv) {
   TaggedText text = argc > 1 ? read_conll(argv[1]) : generate_tagged_text(20000, 1);
-  const LabelScheme scheme = detect_scheme(text);
+  const LabelScheme scheme = detect_scheme(text).scheme;
   text = with_columns(text);
   measure("labels of the file", text, scheme);
   shorten(text, 5000);  // Wapiti's vectors of 45 weights per feature would fill the memory

@@ -12,8 +12,8 @@
 
 #include "drover/core/random.hpp"
 #include "drover/text/demo_corpus.hpp"
-#include "drover/text/tokeniser.hpp"
 #include "drover/text/naive_bayes_gibbs.hpp"
+#include "drover/text/tokeniser.hpp"
 
 namespace drover {
 namespace {

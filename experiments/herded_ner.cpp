@@ -11,10 +11,8 @@
 #include <chrono>
 
 #include "drover/tag/conll.hpp"
-#include "drover/tag/crf_tag.hpp"
-#include "drover/tag/crf_train.hpp"
-#include "drover/tag/feature_templates.hpp"
 #include "drover/tag/generate_tagged.hpp"
+#include "drover/task/tag.hpp"
 #include "experiments/all.hpp"
 #include "experiments/ieer.hpp"
 
@@ -45,7 +43,7 @@ Corpora load(const Options& options, Outcome& outcome) {
   const auto test = find_data(options, "ieer/ieer.zip");
   if (train && test && !options.quick) {
     TaggedText all = read_conll(train->string(), {.rename = {{"MISC", "O"}}});
-    convert_labels(all, detect_scheme(all), LabelScheme::bio);
+    settle_scheme(all, LabelScheme::bio);
     for (TaggedText* part : {&corpora.train, &corpora.mates}) {
       part->name = all.name;
       part->label_names = all.label_names;
@@ -64,8 +62,8 @@ Corpora load(const Options& options, Outcome& outcome) {
     corpora.test = generate_tagged_text(sentences, options.seed + 2000);
     outcome.notes.emplace_back("stand-in data: documents from a small grammar instead of WikiGold and IE-ER");
   }
-  match_labels(corpora.mates, corpora.train.label_names, detect_scheme(corpora.train));
-  match_labels(corpora.test, corpora.train.label_names, detect_scheme(corpora.train));
+  match_labels(corpora.mates, corpora.train.label_names, detect_scheme(corpora.train).scheme);
+  match_labels(corpora.test, corpora.train.label_names, detect_scheme(corpora.train).scheme);
   return corpora;
 }
 
@@ -87,19 +85,14 @@ constexpr std::size_t sweep_counts[] = {100, 400, 800};
 Outcome herded_ner(const Options& options) {
   Outcome outcome;
   const Corpora corpora = load(options, outcome);
-  TextSource source(default_templates(), "templates");
-  const FeatureTemplates templates = read_templates(source, 1);
-  CrfTrainOptions training;
-  training.iterations = options.quick ? 40 : 200;
-  CrfTrainSummary summary;
-  Crf crf = train_crf(
-      corpora.train, LabelScheme::bio, nullptr, templates, {}, training,
-      [&](const CrfProgress& progress) {
-        options.control.report({"training", 0.5 * static_cast<double>(progress.iteration) /
-                                                static_cast<double>(training.iterations)});
-        return !options.control.should_stop();
-      },
-      summary);
+  RunControl watched(options.control);
+  watched.watch([&](const Progress& progress) {
+    options.control.report({"training", 0.5 * progress.fraction});
+  });
+  Tagger tagger = train_tagger({.train = corpora.train},
+                               {.iterations = options.quick ? 40 : 200, .scheme = LabelScheme::bio}, watched);
+  Crf& crf = tagger.crf;
+  const CrfTrainSummary& summary = tagger.summary;
   const std::size_t seeds = options.quick ? 2 : 5;
   outcome.notes.push_back(fmt::format(
       "{} training tokens, {} features, {} iterations (loss {:.1f}); test: {} documents, {} tokens; {} seeds",

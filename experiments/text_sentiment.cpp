@@ -9,11 +9,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "drover/io/text_source.hpp"
-#include "drover/text/corpus.hpp"
+#include "drover/task/text.hpp"
 #include "drover/text/demo_corpus.hpp"
-#include "drover/text/text_model.hpp"
-#include "drover/text/text_posterior.hpp"
 #include "experiments/all.hpp"
 
 namespace drover::experiments {
@@ -27,11 +24,7 @@ Corpus load(const Options& options, Outcome& outcome) {
     return read_corpus({path->string()}, words);
   outcome.notes.emplace_back(
       "stand-in data: 1000 made-up film reviews (drover generate corpus), not movie_reviews");
-  const std::string text = demo_corpus_tsv(1000, 1);
-  TextSource source(text, "demo");
-  CorpusBuilder builder(words);
-  read_tsv_corpus(source, builder);
-  return builder.finish();
+  return demo_corpus(1000, 1, words);
 }
 
 /// Results over repetitions.
@@ -39,90 +32,62 @@ struct Cell {
   std::vector<double> accuracy, supervised, rhat, ess, agreement;
 };
 
-std::vector<std::uint32_t> hidden_truth(std::span<const std::uint32_t> labels,
-                                        std::span<const std::uint32_t> shown) {
-  std::vector<std::uint32_t> truth(labels.begin(), labels.end());
-  for (std::size_t d = 0; d < truth.size(); ++d)
-    if (shown[d] != no_label) truth[d] = no_label;
-  return truth;
-}
-
-/// Ordinary naive Bayes: trained on the shown documents alone.
-double supervised_accuracy(const Corpus& corpus, std::span<const std::uint32_t> shown,
-                           std::span<const std::uint32_t> truth) {
-  const auto classes = static_cast<std::uint32_t>(corpus.classes.size());
-  TextModel model;
-  model.classes = corpus.classes;
-  model.words = corpus.words;
-  model.class_documents.assign(classes, 0.0);
-  model.word_counts.assign(corpus.words.size() * classes, 0.0);
-  for (std::size_t d = 0; d < shown.size(); ++d) {
-    if (shown[d] == no_label) continue;
-    ++model.class_documents[shown[d]];
-    for (std::size_t e = 0; e < corpus.counts.words_of(d).size(); ++e)
-      model.word_counts[corpus.counts.words_of(d)[e] * classes + shown[d]] += corpus.counts.counts_of(d)[e];
-  }
-  const std::vector<double> probabilities = predict_classes(model, corpus.counts);
-  std::vector<std::uint32_t> labels;
-  for (std::size_t d = 0; d < shown.size(); ++d)
-    labels.push_back(probabilities[d * classes + 1] > probabilities[d * classes] ? 1 : 0);
-  return label_accuracy(labels, truth, classes, false);
-}
-
 }  // namespace
 
 Outcome text_sentiment(const Options& options) {
   Outcome outcome;
   const Corpus corpus = load(options, outcome);
   const bool real = outcome.notes.empty();
-  const auto classes = static_cast<std::uint32_t>(corpus.classes.size());
   const std::vector<double> shares = {0, 0.01, 0.1, 0.5};
   const std::uint64_t repetitions = options.quick ? 2 : 5;
-  const TextRun run = options.quick ? TextRun{50, 100, 1} : TextRun{300, 600, 1};
+  const std::uint64_t burn_in = options.quick ? 50 : 300, sweeps = 2 * burn_in;
   if (options.quick)
     outcome.notes.emplace_back("quick: 2 repetitions instead of 5, 150 sweeps instead of 900");
-  const std::vector<std::pair<std::string, bool>> methods = {{"gibbs", false}, {"collapsed-gibbs", true}};
+  const std::vector<TextMethod> methods = {TextMethod::gibbs, TextMethod::collapsed_gibbs};
   const double pieces = static_cast<double>(methods.size() * shares.size() * repetitions);
   double done = 0;
   std::vector<Figure> figures(2);
   figures[0] = {
       .title = "Accuracy on the hidden labels", .x_label = "share of labels shown", .y_label = "accuracy"};
   figures[1] = {.title = "R-hat of the log joint", .x_label = "share of labels shown", .y_label = "R-hat"};
-  for (const auto& [method, collapsed] : methods) {
+  for (const TextMethod method : methods) {
+    const bool collapsed = method == TextMethod::collapsed_gibbs;
     std::vector<double> mean_accuracy, mean_rhat, mean_supervised, spreads;
     for (const double share : shares) {
       Cell cell;
       for (std::uint64_t r = 0; r < repetitions; ++r) {
-        const auto shown = hide_labels(corpus.labels, classes, share, options.seed + r);
-        const auto truth = hidden_truth(corpus.labels, shown);
-        const TextPosterior posterior = sample_text(
-            corpus.counts, shown,
-            {.classes = classes, .chains = 4, .collapsed = collapsed, .seed = options.seed + r}, run,
-            [&](std::uint64_t sweep, std::uint64_t planned) {
-              options.control.report(
-                  {fmt::format("{}, {:g} % labelled", method, 100 * share),
-                   (done + static_cast<double>(sweep) / static_cast<double>(planned)) / pieces, sweep, 0, 0});
-              return !options.control.should_stop();
-            });
+        RunControl watched(options.control);
+        watched.watch([&](const Progress& progress) {
+          options.control.report({fmt::format("{}, {:g} % labelled", choice_name(method), 100 * share),
+                                  (done + progress.fraction) / pieces, progress.sweeps, 0, 0});
+        });
+        const TextResult result = classify_text(corpus,
+                                                {.method = method,
+                                                 .seed = options.seed + r,
+                                                 .labelled_share = share,
+                                                 .sweeps = sweeps,
+                                                 .burn_in = burn_in,
+                                                 .top_words = 0},
+                                                watched);
         if (options.control.should_stop()) {
           outcome.interrupted = true;
           return outcome;
         }
         ++done;
-        std::vector<std::uint32_t> labels;
-        for (std::size_t d = 0; d < shown.size(); ++d) labels.push_back(posterior.label(d));
-        cell.accuracy.push_back(label_accuracy(labels, truth, classes, posterior.renamed));
-        if (share > 0) cell.supervised.push_back(supervised_accuracy(corpus, shown, truth));
+        const TextPosterior& posterior = result.posterior;
+        cell.accuracy.push_back(result.accuracy);
+        if (share > 0) cell.supervised.push_back(result.naive_bayes_accuracy);
         cell.rhat.push_back(posterior.log_joint.rhat);
         cell.ess.push_back(posterior.log_joint.ess_bulk);
         cell.agreement.push_back(posterior.chain_agreement);
       }
       const auto row = [&](const std::string& what, const std::vector<double>& values,
                            const std::string& note = "") {
-        outcome.rows.push_back({.name = fmt::format("{}, {:g} % labelled: {}", method, 100 * share, what),
-                                .ours = mean_of(values),
-                                .spread = deviation_of(values),
-                                .note = note});
+        outcome.rows.push_back(
+            {.name = fmt::format("{}, {:g} % labelled: {}", choice_name(method), 100 * share, what),
+             .ours = mean_of(values),
+             .spread = deviation_of(values),
+             .note = note});
       };
       row("accuracy", cell.accuracy, share == 0 ? "classes matched to the truth" : "");
       row("R-hat of the log joint", cell.rhat);
@@ -135,14 +100,14 @@ Outcome text_sentiment(const Options& options) {
       mean_rhat.push_back(mean_of(cell.rhat));
       if (share > 0) mean_supervised.push_back(mean_of(cell.supervised));
     }
-    figures[0].curves.push_back({method, shares, mean_accuracy});
+    figures[0].curves.push_back({std::string(choice_name(method)), shares, mean_accuracy});
     if (!collapsed)
       figures[0].curves.push_back(
           {"labelled documents alone", {shares.begin() + 1, shares.end()}, mean_supervised});
-    figures[1].curves.push_back({method, shares, mean_rhat});
+    figures[1].curves.push_back({std::string(choice_name(method)), shares, mean_rhat});
     outcome.claims.push_back({fmt::format("{}: more labels help: accuracy with 50 % labelled is above that "
                                           "with 1 %, or within two spreads",
-                                          method),
+                                          choice_name(method)),
                               mean_accuracy[3] > mean_accuracy[1] - 2 * std::max(spreads[1], spreads[3])});
     if (!collapsed)
       outcome.claims.push_back(

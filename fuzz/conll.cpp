@@ -9,7 +9,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     TextSource source(fuzz::as_text(data, size), "input", fuzz::chunk);
     TaggedText text = read_conll(source, {.labels = ConllOptions::Labels::optional});
     if (text.has_labels()) {
-      const LabelScheme scheme = detect_scheme(text);
+      const LabelScheme scheme = detect_scheme(text).scheme;
       if (scheme != LabelScheme::raw) convert_labels(text, scheme, LabelScheme::iobes);
       conll_text(text, text.label_names, text.labels);
     }

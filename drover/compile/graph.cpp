@@ -32,7 +32,7 @@ std::string scope_name(const Model& model, std::span<const VariableId> scope) {
 // Holds the state of one compilation; each add_ function puts one factor of the model into the graph.
 class Compiler {
  public:
-  Compiler(const Model& model, const Evidence& evidence) : model_(model) {
+  Compiler(const Model& model, const Evidence& evidence, PairTables pairs) : model_(model), pairs_(pairs) {
     check_variables();
     check_gates(model);
     clamp(evidence);
@@ -385,7 +385,7 @@ class Compiler {
   }
 
   bool add_recognised_pair(std::span<const double> table) {
-    if (sliced_scope_.size() != 2) return false;
+    if (sliced_scope_.size() != 2 || pairs_ == PairTables::kept) return false;
     const VariableId i = sliced_scope_[0];
     const VariableId j = sliced_scope_[1];
     const std::uint32_t K = graph_.cardinalities[i];
@@ -432,6 +432,7 @@ class Compiler {
   static constexpr std::uint32_t no_table = ~std::uint32_t{0};
 
   const Model& model_;
+  PairTables pairs_ = PairTables::recognised;
   Graph graph_;
   std::vector<bool> clamped_;
   std::vector<VariableId> sliced_scope_;
@@ -441,8 +442,8 @@ class Compiler {
 
 }  // namespace
 
-Graph compile(const Model& model, const Evidence& evidence) {
-  return Compiler(model, evidence).run();
+Graph compile(const Model& model, const Evidence& evidence, PairTables pairs) {
+  return Compiler(model, evidence, pairs).run();
 }
 
 void reweight(Graph& graph, const Model& model) {

@@ -49,9 +49,13 @@ struct Graph {
   std::string name(VariableId free) const;
 };
 
+/// Whether tables of pairs are turned into spin and Potts pairs. Where bounds are worked out factor by
+/// factor, a table as it was stated bounds better than its parts, whose fields cancel those of other factors.
+enum class PairTables { recognised, kept };
+
 /// Validates and reduces. Raises bad_data for scopes or values out of range, NaN or plus infinity,
 /// contradictory evidence, and factors that are zero everywhere (named).
-Graph compile(const Model& model, const Evidence& evidence = {});
+Graph compile(const Model& model, const Evidence& evidence = {}, PairTables pairs = PairTables::recognised);
 
 /// log p~ of an assignment of the free variables (the constant and the clamped part included).
 double log_score(const Graph& graph, std::span<const Value> free_assignment);

@@ -89,14 +89,14 @@ namespace {
 /// Bounded weights wander without a trend: from the middle of a run to its end each may move as far as the
 /// norm itself. Linear growth doubles the norm in that time.
 std::vector<HerdSummary::Growth> find_growth(std::span<const double> half, std::span<const double> end,
-                                             std::uint64_t samples) {
+                                             std::uint64_t half_samples, std::uint64_t samples) {
   constexpr std::uint64_t fewest_samples = 200;
   const double before = norm(half), after = norm(end);
   if (samples < fewest_samples || after < 1.6 * before ||
       after < 2 * std::sqrt(static_cast<double>(end.size())))
     return {};
   std::vector<HerdSummary::Growth> growing;
-  const double steps = static_cast<double>(samples) / 2;
+  const double steps = static_cast<double>(samples - half_samples);
   for (std::size_t f = 0; f < end.size(); ++f) growing.push_back({f, (end[f] - half[f]) / steps});
   std::sort(growing.begin(), growing.end(), [](const auto& a, const auto& b) {
     return std::abs(a.rate) != std::abs(b.rate) ? std::abs(a.rate) > std::abs(b.rate) : a.feature < b.feature;
@@ -119,7 +119,7 @@ HerdSummary run_herding(Herding& herding, std::uint64_t samples, std::span<const
   std::vector<std::uint64_t> ones_count(n + 1, 0), query_count(queries.size(), 0);
   std::vector<double> half;
   // A run that is stopped early has no middle; the last power of two takes its place.
-  std::uint64_t done = 0, next_mark = 1;
+  std::uint64_t done = 0, next_mark = 1, half_samples = 0;
   HerdSummary summary;
   const auto mark = [&](std::span<const double> weights) {
     const double steps = static_cast<double>(herding.samples());
@@ -133,6 +133,7 @@ HerdSummary run_herding(Herding& herding, std::uint64_t samples, std::span<const
       control.report({"herding", static_cast<double>(done) / static_cast<double>(samples), done, 0, 0});
     if (done == samples / 2 || (done == next_mark && done < samples / 2)) {
       half = herding.weights();
+      half_samples = done;
       if (herding.samples() > 0) mark(half);
       next_mark = done == samples / 2 ? samples : 2 * next_mark;
     }
@@ -163,7 +164,7 @@ HerdSummary run_herding(Herding& herding, std::uint64_t samples, std::span<const
   summary.weight_norm = norm(weights);
   if (!half.empty()) {
     summary.weight_norm_half = norm(half);
-    summary.growing = find_growth(half, weights, done);
+    summary.growing = find_growth(half, weights, half_samples, done);
   }
   for (std::size_t k = 0; binary && k <= n; ++k)
     summary.count_distribution.push_back(static_cast<double>(ones_count[k]) / total);

@@ -6,6 +6,7 @@
 #include <cassert>
 #include <cmath>
 #include <optional>
+#include <set>
 
 #include "drover/core/error.hpp"
 #include "drover/core/parallel.hpp"
@@ -21,6 +22,7 @@ OrderOptions order_options(const ExactOptions& options) {
   OrderOptions result;
   result.tries = options.order_tries;
   result.seed = options.seed;
+  result.control = options.control;
   return result;
 }
 
@@ -158,6 +160,61 @@ class JunctionTree::Engine {
     result.assignment.resize(graph_.size());
     for (std::size_t p = 0; p < x.size(); ++p) result.assignment[tree_.variable_at[p]] = x[p];
     result.log_score = log_score(graph_, result.assignment);
+    return result;
+  }
+
+  std::vector<ScoredState> best(std::size_t count) {
+    const Table messages = std::make_unique_for_overwrite<double[]>(message_offsets_.back());
+    std::vector<double> shifts(tree_.size());
+    pass_up(Reduce::maximum, messages.get(), shifts);
+    const ClusterConditionals conditionals(tree_, factors_, messages.get(), message_offsets_);
+    std::vector<double> weights(conditionals.max_states());
+    // As `base` down to the cluster, where it takes another state.
+    struct Deviation {
+      double loss;
+      std::size_t number, base, cluster, state;
+      bool operator<(const Deviation& other) const {
+        return loss != other.loss ? loss < other.loss : number < other.number;
+      }
+    };
+    std::set<Deviation> candidates;
+    std::vector<std::vector<Value>> found;  // by place
+    std::size_t number = 0;
+    // Takes the best state of every cluster below `end`; the others become candidates.
+    const auto complete = [&](std::vector<Value> x, std::size_t end, double loss) {
+      for (std::size_t c = end; c-- > 0;) {
+        fail_if_stopped(control_, "exact inference");
+        const std::size_t states = conditionals.log_weights(c, x.data(), weights.data());
+        const auto last = weights.begin() + static_cast<std::ptrdiff_t>(states);
+        const auto top = std::max_element(weights.begin(), last);
+        for (auto other = weights.begin(); other != last; ++other) {
+          if (other == top || *other == log_zero) continue;
+          candidates.insert({loss + (*top - *other), number++, found.size(), c,
+                             static_cast<std::size_t>(other - weights.begin())});
+          if (found.size() + 1 + candidates.size() > count) candidates.erase(std::prev(candidates.end()));
+        }
+        conditionals.assign(c, static_cast<std::size_t>(top - weights.begin()), x.data());
+      }
+      found.push_back(std::move(x));
+    };
+    complete(std::vector<Value>(tree_.cardinalities.size()), tree_.size(), 0);
+    while (found.size() < count && !candidates.empty()) {
+      const Deviation next = *candidates.begin();
+      candidates.erase(candidates.begin());
+      std::vector<Value> x = found[next.base];
+      conditionals.assign(next.cluster, next.state, x.data());
+      complete(std::move(x), next.cluster, next.loss);
+    }
+    std::vector<ScoredState> result(found.size());
+    for (std::size_t k = 0; k < found.size(); ++k) {
+      result[k].assignment.resize(graph_.size());
+      for (std::size_t p = 0; p < found[k].size(); ++p)
+        result[k].assignment[tree_.variable_at[p]] = found[k][p];
+      result[k].log_score = log_score(graph_, result[k].assignment);
+    }
+    // Losses are rounded: nearly equal scores may be out of order.
+    std::stable_sort(result.begin(), result.end(),
+                     [](const ScoredState& a, const ScoredState& b) { return a.log_score > b.log_score; });
     return result;
   }
 
@@ -339,6 +396,10 @@ std::vector<std::vector<double>> JunctionTree::pair_marginals(
 }
 ScoredState JunctionTree::map() {
   return engine_->map();
+}
+
+std::vector<ScoredState> JunctionTree::best(std::size_t count) {
+  return engine_->best(count);
 }
 void JunctionTree::sample(std::uint64_t seed, std::uint64_t first_draw, std::size_t count,
                           std::span<Value> out) {

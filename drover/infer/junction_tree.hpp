@@ -79,6 +79,12 @@ class JunctionTree {
   /// misfit).
   std::vector<std::vector<double>> pair_marginals(std::span<const std::pair<VariableId, VariableId>> pairs);
   ScoredState map();
+  /// The `count` most probable distinct states, best first; fewer when there are no more of positive
+  /// probability. Source: Nilsson, An efficient algorithm for finding the M most probable configurations,
+  /// 1998. From root to leaves, the messages of maxima say what each choice in a cluster loses against the
+  /// best; a state's score is the best one's less its losses, and each state found leaves as candidates the
+  /// best states that first deviate from it at one cluster.
+  std::vector<ScoredState> best(std::size_t count);
   /// Draws first_draw .. first_draw + count - 1; out has count rows of size() values. Draw d depends on the
   /// seed and d only.
   void sample(std::uint64_t seed, std::uint64_t first_draw, std::size_t count, std::span<Value> out);

@@ -559,4 +559,13 @@ DataTable read_data_table(const std::string& path, const DataOptions& options, c
   return parse_text_table(source, options, control);
 }
 
+DataTable table_of_numbers(std::span<const double> numbers, const std::vector<std::string>& names,
+                           const std::string& source, const DataOptions& options, const RunControl& control) {
+  const std::size_t rows = names.empty() ? 0 : numbers.size() / names.size();
+  return assemble(source, names, rows, options, control, [&](std::size_t c) {
+    return number_column(source, names[c], rows,
+                         [&](std::size_t r) { return numbers[r * names.size() + c]; });
+  });
+}
+
 }  // namespace drover

@@ -93,6 +93,12 @@ DataTable parse_text_table(TextSource& source, const DataOptions& options = {},
 DataTable parse_idx_table(std::span<const std::uint8_t> bytes, const std::string& file,
                           const DataOptions& options = {}, const RunControl& control = no_control());
 
+/// Numbers (row, column) that are in memory, one name a column; NaN is a missing value. `source` stands for
+/// the file in messages.
+DataTable table_of_numbers(std::span<const double> numbers, const std::vector<std::string>& names,
+                           const std::string& source, const DataOptions& options = {},
+                           const RunControl& control = no_control());
+
 /// The first bytes of a file, decompressed when it is gzip; raises cannot_read.
 std::string first_bytes(const std::string& path, std::size_t count);
 

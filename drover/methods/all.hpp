@@ -14,6 +14,7 @@ Method tempering_method();
 Method ais_method();
 Method annealed_gibbs_method();
 Method icm_method();
+Method portfolio_method();
 Method herded_gibbs_method();
 Method gwg_method();
 Method bp_method();
@@ -30,6 +31,8 @@ Method swendsen_wang_method();
 Method partial_swendsen_wang_method();
 Method generalized_swendsen_wang_method();
 Method mean_field_method();
+Method race_method();
+Method bracket_method();
 
 /// Why exact inference is affordable, for `chosen_because`.
 std::string exact_reason(const Problem& problem);

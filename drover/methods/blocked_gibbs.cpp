@@ -26,7 +26,9 @@ struct BlockedAdapter {
 
   template <class Go>
   static auto run(const Problem& problem, const ChainOptions& options, const RunControl&, Go go) {
-    const BlockedGibbs kernel(problem.graph(), BlockOptions{}, starting_states(problem, options.chains));
+    BlockOptions blocks;
+    blocks.max_entries = options.block_entries;
+    const BlockedGibbs kernel(problem.graph(), blocks, starting_states(problem, options.chains));
     auto result = go("blocked-gibbs", kernel);
     note_blocks(kernel, result);
     return result;

@@ -3,12 +3,15 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "drover/core/error.hpp"
 #include "drover/core/plural.hpp"
 #include "drover/infer/support.hpp"
+#include "drover/methods/live_chains.hpp"
 #include "drover/methods/method.hpp"
+#include "drover/methods/sweep_cost.hpp"
 #include "drover/run/chain_run.hpp"
 
 namespace drover {
@@ -144,6 +147,28 @@ struct IgnoreState {
   void operator()(const State&) const {}
 };
 
+/// What a run that has ended says of the marginals.
+template <Kernel K>
+MarginalsResult marginals_of(const ChainRun<K>& run, const Problem& problem) {
+  const ChainOptions& options = run.options();
+  MarginalsResult result;
+  note_resolved(options, result);
+  fill_facts(run, result);
+  if (run.sums_values())
+    fill_means(run.store(), result);
+  else
+    fill_marginals(problem.graph(), run.store(), result);
+  fill_trace(run.trace(), options.chains, run.burn_in(), result);
+  result.rhat_over_time.series.resize(1);
+  for (const ConvergencePoint& point : run.convergence()) {
+    result.rhat_over_time.sweep.push_back(static_cast<double>(point.sweep));
+    result.rhat_over_time.series[0].push_back(point.rhat_max);
+  }
+  result.best_state = run.best_state();
+  result.best_log_score = run.best_log_score();
+  return result;
+}
+
 /// `see_state` is shown the final State of every batch, for methods that keep counts in it.
 template <Kernel K, class SeeState = IgnoreState>
 MarginalsResult marginals_by_chains(const Problem& problem, std::string_view method, const K& kernel,
@@ -162,21 +187,7 @@ MarginalsResult marginals_by_chains(const Problem& problem, std::string_view met
   run_with_checkpoints(run, problem, method, Task::marginals, control, on_draw);
   for (const auto& state : run.states()) see_state(state);
 
-  MarginalsResult result;
-  note_resolved(options, result);
-  fill_facts(run, result);
-  if (run.sums_values())
-    fill_means(run.store(), result);
-  else
-    fill_marginals(problem.graph(), run.store(), result);
-  fill_trace(run.trace(), options.chains, run.burn_in(), result);
-  result.rhat_over_time.series.resize(1);
-  for (const ConvergencePoint& point : run.convergence()) {
-    result.rhat_over_time.sweep.push_back(static_cast<double>(point.sweep));
-    result.rhat_over_time.series[0].push_back(point.rhat_max);
-  }
-  result.best_state = run.best_state();
-  result.best_log_score = run.best_log_score();
+  MarginalsResult result = marginals_of(run, problem);
   if (pairs) pairs->fill(result);
   if (problem.options().check && !run.sums_values()) check_against_exact(problem, result, control);
   return result;
@@ -242,19 +253,100 @@ SampleResult chain_sample(const Problem& problem, const RunControl& control, Dra
       });
 }
 
+template <Kernel K>
+class LiveKernel : public LiveChains {
+ public:
+  LiveKernel(const Problem& problem, std::string_view method, const K& kernel, const ChainOptions& options)
+      : problem_(problem), kernel_(kernel), options_(options) {
+    run_.emplace(kernel, options);
+    size_ = drover::sweep_size(problem.graph());
+    bool spins = problem.graph().is_spin();
+    if constexpr (requires { kernel.blocks(); }) {
+      spins &= kernel.blocks().max_entries <= 4;  // trees of spins have code of their own
+      size_.entries = 0;
+      for (const auto& block : kernel.blocks().list)
+        size_.entries += static_cast<double>(block.total_entries);
+      size_.entries /= static_cast<double>(kernel.blocks().round_ends.size());
+    }
+    if constexpr (requires { kernel.ladder(); }) replicas_ = static_cast<double>(kernel.ladder().rungs());
+    work_per_sweep_ =
+        sweep_cost(method.substr(0, method.find(' ')), spins, size_) * replicas_ * options.chains;
+  }
+
+  std::uint32_t chains() const override { return options_.chains; }
+  void start_at(std::uint32_t chain, std::span<const Value> x) override { run_->start_at(chain, x); }
+  void run_to(std::uint64_t sweeps, const RunControl& control) override {
+    run_->extend(std::max(sweeps, run_->planned_burn_in()) - run_->planned_burn_in());
+    run_->run(control);
+  }
+  void discard_before(std::uint64_t sweep) override { run_->discard_before(sweep); }
+  void read(std::uint32_t chain, std::span<Value> x) const override {
+    const std::uint32_t lanes = kernel_.lanes();
+    kernel_.read(run_->states()[chain / lanes], chain % lanes, x);
+  }
+  std::uint64_t sweeps_done() const override { return run_->sweeps_done(); }
+  std::uint64_t draws() const override { return run_->draws(); }
+  const SegmentStore& store() const override { return run_->store(); }
+  double work_per_sweep() const override { return work_per_sweep_; }
+  SweepSize sweep_size() const override { return size_; }
+  double replicas() const override { return replicas_; }
+  std::span<const Value> best_state() const override { return run_->best_state(); }
+  double best_log_score() const override { return run_->best_log_score(); }
+  MarginalsResult result() override {
+    run_->finish();
+    return marginals_of(*run_, problem_);
+  }
+  void release() override { run_.reset(); }
+
+  /// Null once released.
+  const ChainRun<K>* run() const { return run_ ? &*run_ : nullptr; }
+
+ private:
+  const Problem& problem_;
+  const K& kernel_;
+  ChainOptions options_;
+  std::optional<ChainRun<K>> run_;
+  SweepSize size_;
+  double replicas_ = 1;
+  double work_per_sweep_ = 0;
+};
+
+/// Makes the sampler's kernel and its chains, hands them to `use`, and returns what there is to say of them
+/// when it comes back.
+template <class Adapter>
+RunFacts enter_chains(const Problem& problem, const ChainOptions& asked, const RunControl& control,
+                      const UseChains& use) {
+  ChainOptions options = asked;
+  if (options.chains == 0) options.chains = Adapter::default_chains(problem);
+  return Adapter::run(problem, options, control,
+                      [&](std::string_view name, const auto& kernel, auto... see_state) {
+                        check_estimate_memory(problem, kernel.entry_count(), kernel.lanes(), options);
+                        LiveKernel live(problem, name, kernel, options);
+                        use(live);
+                        RunFacts facts;
+                        if (const auto* run = live.run()) {
+                          for (const auto& state : run->states()) (see_state(state), ...);
+                          fill_facts(*run, facts);
+                        }
+                        return facts;
+                      });
+}
+
 /// The registry's entry for a sampler by chains; `options` are those it heeds besides the chains'.
 template <class Adapter>
 Method chain_method(std::string_view name, std::string_view summary, std::string_view source,
                     std::string (*why_not)(const Problem&, Task), const std::string& options = "") {
-  return {name,
-          summary,
-          source,
-          why_not,
-          chain_marginals<Adapter>,
-          nullptr,
-          nullptr,
-          chain_sample<Adapter>,
-          chain_option_names + (options.empty() ? "" : " " + options)};
+  Method method{name,
+                summary,
+                source,
+                why_not,
+                chain_marginals<Adapter>,
+                nullptr,
+                nullptr,
+                chain_sample<Adapter>,
+                chain_option_names + (options.empty() ? "" : " " + options)};
+  method.enter = enter_chains<Adapter>;
+  return method;
 }
 
 }  // namespace drover

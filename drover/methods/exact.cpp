@@ -15,8 +15,16 @@ namespace {
 // `auto` takes exact inference up to this many table entries, a few minutes of work (bench/results/exact.txt:
 // some 2 10^8 entries per second and core); a user who names the method is not held to it.
 constexpr double most_operations = 5e10;
+// Best states have the portfolio, which often proves in no time what a tree would work on for minutes.
+constexpr double most_operations_of_map = 1e9;
+constexpr double operations_per_second = 2e8;
 
-std::string why_not(const Problem& problem, Task) {
+double predicted_seconds(const Problem& problem, Task task) {
+  const double passes = task == Task::marginals ? 3 : 1;
+  return passes * problem.exact_plan().predicted_operations / operations_per_second;
+}
+
+std::string why_not(const Problem& problem, Task task) {
   const ExactPlan& plan = problem.exact_plan();
   if (!plan.order.exact)
     return fmt::format("the treewidth is too large (the search gave up at {})", plan.order.width);
@@ -24,8 +32,14 @@ std::string why_not(const Problem& problem, Task) {
     return fmt::format(
         "the treewidth is too large: exact inference needs about {:.3g} GB, the limit is {:.3g} GB",
         plan.predicted_bytes / 1e9, static_cast<double>(problem.memory_limit_bytes()) / 1e9);
-  if (plan.predicted_operations > most_operations && problem.options().method != "exact")
+  if (plan.predicted_operations > (task == Task::map ? most_operations_of_map : most_operations) &&
+      problem.options().method != "exact")
     return fmt::format("exact inference would take about {:.2g} table operations", plan.predicted_operations);
+  // Of the time that is left, some must remain for another method should this one take longer after all.
+  const double seconds = predicted_seconds(problem, task), left = problem.control().seconds_left();
+  if (problem.options().method != "exact" && seconds > 0.5 * left)
+    return fmt::format("exact inference would take about {:.2g} s of the {:.2g} s that are left", seconds,
+                       left);
   return "";
 }
 
@@ -71,10 +85,17 @@ BestStateResult map(const Problem& problem, const RunControl& control) {
   JunctionTree tree(problem.graph(), problem.exact_plan(), options_of(problem, control));
   BestStateResult result;
   note_plan(problem, result);
+  result.optimal = true;
+  if (problem.options().best > 1) {
+    for (ScoredState& state : tree.best(problem.options().best))
+      result.states.push_back({std::move(state.assignment), state.log_score});
+    result.assignment = result.states.front().assignment;
+    result.log_score = result.states.front().log_score;
+    return result;
+  }
   auto best = tree.map();
   result.assignment = std::move(best.assignment);
   result.log_score = best.log_score;
-  result.optimal = true;
   return result;
 }
 
@@ -94,6 +115,7 @@ SampleResult sample(const Problem& problem, const RunControl& control, DrawConsu
   JunctionTree tree(graph, problem.exact_plan(), options_of(problem, control));
   SampleResult result;
   note_plan(problem, result);
+  tree.log_z();  // where the work is: before there is anything to draw, another method may still take over
   consumer.begin(1);
   const std::size_t rows =
       std::clamp<std::size_t>((std::size_t{1} << 22) / std::max<std::size_t>(1, graph.size()), 1, 1024);
@@ -138,7 +160,7 @@ Method exact_method() {
           map,
           logz,
           sample,
-          "samples pairs",
+          "samples pairs best",
           1e300};
 }
 

@@ -42,7 +42,7 @@ BestStateResult map(const Problem& problem, const RunControl& control) {
     }
     ++result.chains;
   }
-  result.warnings.emplace_back("icm stops at a local optimum; annealed-gibbs searches further");
+  result.warnings.emplace_back("icm stops at a local optimum; portfolio searches further");
   warn_of_connectivity(problem, result);
   return result;
 }

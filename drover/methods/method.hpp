@@ -13,10 +13,13 @@
 #include "drover/compile/graph.hpp"
 #include "drover/core/run_control.hpp"
 #include "drover/infer/junction_tree.hpp"
+#include "drover/methods/live_chains.hpp"
 #include "drover/run/inference_options.hpp"
 #include "drover/run/result.hpp"
 
 namespace drover {
+
+struct ChainOptions;  // drover/run/chain_run.hpp
 
 /// A compiled model, the options of a run, and the facts about the model that methods ask for, each worked
 /// out once, when first asked; from any thread.
@@ -25,10 +28,15 @@ class Problem {
   /// options.observe and options.evidence are in the graph already; options.start is a state of the model's
   /// variables.
   Problem(Graph graph, InferenceOptions options, const RunControl& control = no_control());
+  /// The same of a model that outlives this.
+  Problem(const Model& model, const Evidence& evidence, InferenceOptions options,
+          const RunControl& control = no_control());
   /// With a table in place of every gate, if all are small enough.
   const Graph& graph() const { return expanded_ ? *expanded_ : graph_; }
   /// With gates as they are, for methods that know them.
   const Graph& compact_graph() const { return graph_; }
+  /// Tables of pairs as the model states them (PairTables::kept), where the model is known.
+  Graph table_graph() const;
   const InferenceOptions& options() const { return options_; }
   const RunControl& control() const { return control_; }
   /// Where chains and iterations that can be started anywhere begin, unless it is empty.
@@ -41,6 +49,8 @@ class Problem {
 
  private:
   Graph graph_;
+  const Model* model_ = nullptr;
+  Evidence evidence_;
   InferenceOptions options_;
   const RunControl& control_;
   std::vector<Value> start_;
@@ -68,6 +78,9 @@ struct Method {
   /// precision.
   double largest_log_factor = 1e30;
   bool knows_gates = false;  ///< works on compact_graph(); other methods need gates that have a table
+  /// Samplers by chains only: makes the chains, lets `use` run them, and says what there is to say of them.
+  /// options.chains = 0: the usual number.
+  RunFacts (*enter)(const Problem&, const ChainOptions&, const RunControl&, const UseChains& use) = nullptr;
 
   bool does(Task task) const;
 };
@@ -89,8 +102,9 @@ struct Choice {
   std::string because;  ///< empty when the user named the method
 };
 
-/// The method the options name, or for "auto" the one that suits the problem best. Raises usage for an
-/// unknown name (with the nearest), misfit for a method that does not fit (with one that does).
-Choice choose_method(const Problem& problem, Task task);
+/// The method the options name, or for "auto" the one that suits the problem best, other than exact inference
+/// when that was `tried`. Raises usage for an unknown name (with the nearest), misfit for a method that does
+/// not fit (with one that does).
+Choice choose_method(const Problem& problem, Task task, bool tried_exact = false);
 
 }  // namespace drover

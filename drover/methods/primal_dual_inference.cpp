@@ -43,7 +43,7 @@ BestStateResult map(const Problem& problem, const RunControl& control) {
   }
   result.updates = static_cast<double>(steps) * static_cast<double>(x.size());
   result.details = {{"steps", steps}, {"forest_pairs", em.forest_size()}};
-  result.warnings.emplace_back("primal-dual-em stops at a local optimum; annealed-gibbs searches further");
+  result.warnings.emplace_back("primal-dual-em stops at a local optimum; portfolio searches further");
   return result;
 }
 

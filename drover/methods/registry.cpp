@@ -30,6 +30,9 @@ std::span<const Method> all_methods() {
   // clang-format off
   static const std::vector<Method> methods = {
       exact_method(),
+      portfolio_method(),
+      race_method(),
+      bracket_method(),
       gibbs_method(),
       blocked_gibbs_method(),
       tempering_method(),
@@ -67,6 +70,18 @@ Problem::Problem(Graph graph, InferenceOptions options, const RunControl& contro
   for (VariableId v : graph_.model_variable) start_.push_back(options_.start[v]);
 }
 
+Problem::Problem(const Model& model, const Evidence& evidence, InferenceOptions options,
+                 const RunControl& control)
+    : Problem(compile(model, evidence), std::move(options), control) {
+  model_ = &model;
+  evidence_ = evidence;
+}
+
+Graph Problem::table_graph() const {
+  Graph tables = model_ == nullptr ? graph() : compile(*model_, evidence_, PairTables::kept);
+  return tables.gates.size() > 0 && can_expand_gates(tables) ? expand_gates(tables) : tables;
+}
+
 std::size_t Problem::memory_limit_bytes() const {
   if (options_.memory_limit) return static_cast<std::size_t>(*options_.memory_limit * 1e9);
   return static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES)) *
@@ -76,8 +91,11 @@ std::size_t Problem::memory_limit_bytes() const {
 const ExactPlan& Problem::exact_plan() const {
   const std::lock_guard lock(working_out_);
   if (!exact_plan_) {
+    // An order that is found too late is of no use.
+    const RunControl part(
+        control_, control_.has_time_limit() ? std::optional(0.1 * control_.seconds_left()) : std::nullopt);
     ExactOptions options;
-    options.control = &control_;
+    options.control = &part;
     exact_plan_ = plan_exact(graph(), options);
   }
   return *exact_plan_;
@@ -131,10 +149,11 @@ std::vector<std::string> unused_options(const Method& method, Task task, const I
   describe(default_list, defaults, task);
   for (std::size_t k = 0; k < given_list.options().size(); ++k) {
     const Option& option = given_list.options()[k];
+    // The cheap questions first: a call on a small model takes microseconds.
+    if (has_word(method.options, option.name) || option.text() == default_list.options()[k].text()) continue;
     const bool heeded_by_some = std::ranges::any_of(
         all_methods(), [&](const Method& other) { return has_word(other.options, option.name); });
-    if (!heeded_by_some || has_word(method.options, option.name)) continue;
-    if (option.text() != default_list.options()[k].text()) names.push_back(option.name);
+    if (heeded_by_some) names.push_back(option.name);
   }
   return names;
 }
@@ -169,20 +188,22 @@ std::vector<std::string_view> preference(const Problem& problem, Task task) {
   const bool positive = problem.graph().is_strictly_positive();
   switch (task) {
     case Task::marginals:
+      return positive ? std::vector<std::string_view>{"exact", "race", "gibbs"}
+                      : std::vector<std::string_view>{"exact", "race", "blocked-gibbs", "gibbs", "bp"};
     case Task::sample:
       return positive ? std::vector<std::string_view>{"exact", "gibbs"}
                       : std::vector<std::string_view>{"exact", "blocked-gibbs", "gibbs", "bp"};
     case Task::map:
-      return {"exact", "annealed-gibbs", "max-product"};
+      return {"exact", "portfolio", "annealed-gibbs", "max-product"};
     case Task::logz:
-      return {"exact", "ais", "bp"};
+      return {"exact", "bracket", "ais", "bp"};
   }
   return {};
 }
 
 }  // namespace
 
-Choice choose_method(const Problem& problem, Task task) {
+Choice choose_method(const Problem& problem, Task task, bool tried_exact) {
   const std::string& wanted = problem.options().method;
   if (wanted != "auto") {
     const Method& method = method_named(wanted);
@@ -198,7 +219,9 @@ Choice choose_method(const Problem& problem, Task task) {
   std::string refused;
   for (std::string_view name : preference(problem, task)) {
     const Method& method = method_named(name);
-    const std::string reason = why_not(method, problem, task);
+    const std::string reason = tried_exact && name == "exact"
+                                   ? "exact inference took more than its share of the time"
+                                   : why_not(method, problem, task);
     if (!reason.empty()) {
       refused += fmt::format("{}{}: {}", refused.empty() ? "" : "; ", name, reason);
       continue;

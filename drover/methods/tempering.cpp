@@ -34,6 +34,7 @@ LadderOptions ladder_options(const Problem& problem, const ChainOptions& chains,
   options.hottest = problem.options().temperatures.min_inverse;
   options.sweeps = problem.options().chains.burn_in ? std::max<std::uint64_t>(64, chains.burn_in)
                                                     : usual_burn_in(problem, chains.chains, tempering_cost);
+  if (chains.tuning > 0) options.sweeps = std::max<std::uint64_t>(64, chains.tuning);
   options.control = &control;
   return options;
 }

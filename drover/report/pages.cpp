@@ -69,6 +69,26 @@ void add_grid_image(ReportData& page, const Marginals& answer, const Model& mode
   page.images.push_back(std::move(image));
 }
 
+void add_race(ReportData& page, const std::vector<RaceEntry>& race) {
+  if (race.empty()) return;
+  ReportTable table{
+      "The race of samplers",
+      "Work is counted, about a nanosecond of one core a unit. The sampler whose slowest entries gained most "
+      "effective samples per work went on.",
+      {"Sampler", "Chains", "Sweeps", "Work", "Effective samples per 10^9", "R-hat", "Nested R-hat", ""},
+      {}};
+  const auto figure = [](double value, const char* format) {
+    return std::isfinite(value) ? fmt::format(fmt::runtime(format), value) : std::string("-");
+  };
+  for (const RaceEntry& entry : race)
+    table.rows.push_back({entry.method, std::to_string(entry.chains), std::to_string(entry.sweeps),
+                          figure(entry.work, "{:.3g}"), figure(1e9 * entry.ess_per_work, "{:.3g}"),
+                          figure(std::min(entry.rhat_max, 1e3), "{:.3f}"),
+                          figure(std::min(entry.nested_rhat_max, 1e3), "{:.3f}"),
+                          entry.chosen ? "chosen" : entry.note});
+  page.tables.push_back(std::move(table));
+}
+
 }  // namespace
 
 std::string page_of(const Marginals& answer, const Model& model, const std::string& json,
@@ -99,12 +119,21 @@ std::string page_of(const Marginals& answer, const Model& model, const std::stri
   page.autocorrelation = answer.score_autocorrelation;
   page.autocorrelation_step = answer.score_lag;
   add_grid_image(page, answer, model);
+  add_race(page, answer.race);
   return render_report(page);
 }
 
 std::string page_of(const BestState& answer, const std::string& json, std::span<const VariableId> query) {
   ReportData page = common_page(answer, judge(answer), json, "Most probable state");
   page.facts.emplace_back("Log score", fmt::format("{:.10g}", answer.log_score));
+  if (std::isfinite(answer.upper) && !answer.optimal)
+    page.facts.emplace_back("At most", fmt::format("{:.10g}", answer.upper));
+  if (!answer.states.empty()) {
+    ReportTable ranks{"Best states", "Their log scores, best first.", {"Rank", "Log score"}, {}};
+    for (std::size_t k = 0; k < answer.states.size() && k < 1000; ++k)
+      ranks.rows.push_back({fmt::format("{}", k + 1), fmt::format("{:.10g}", answer.states[k].log_score)});
+    page.tables.push_back(std::move(ranks));
+  }
   const std::vector<VariableId> variables = shown(answer, query);
   ReportTable table{"Assignment", "", {"Variable", "State"}, {}};
   for (std::size_t r = 0; r < variables.size() && r < 10000; ++r)
@@ -112,6 +141,18 @@ std::string page_of(const BestState& answer, const std::string& json, std::span<
                           answer.names.state(variables[r], answer.assignment[variables[r]])});
   if (variables.size() > table.rows.size())
     table.caption = fmt::format("The first {} of {} variables.", table.rows.size(), variables.size());
+  page.tables.push_back(std::move(table));
+  return render_report(page);
+}
+
+std::string page_of(const BestValues& answer, const std::string& json) {
+  ReportData page = common_page(answer, judge(answer), json, "Most probable values");
+  page.facts.emplace_back("Log probability", fmt::format("{:.10g}", answer.log_probability));
+  if (!answer.optimal) page.facts.emplace_back("At most", fmt::format("{:.10g}", answer.upper));
+  ReportTable table{"Assignment", "The other variables are summed out.", {"Variable", "State"}, {}};
+  for (std::size_t k = 0; k < answer.of.size(); ++k)
+    table.rows.push_back(
+        {answer.names.variable(answer.of[k]), answer.names.state(answer.of[k], answer.assignment[k])});
   page.tables.push_back(std::move(table));
   return render_report(page);
 }

@@ -13,6 +13,7 @@ namespace drover {
 std::string page_of(const Marginals& answer, const Model& model, const std::string& json,
                     std::span<const VariableId> query = {});
 std::string page_of(const BestState& answer, const std::string& json, std::span<const VariableId> query = {});
+std::string page_of(const BestValues& answer, const std::string& json);
 std::string page_of(const LogZ& answer, const std::string& json);
 std::string page_of(const Samples& answer, const std::string& json);
 

@@ -53,27 +53,33 @@ std::map<std::string_view, int> hues_of(const std::vector<std::string>& names, L
 
 }  // namespace
 
-std::string render_tag_page(const TagPage& page, const TaggedText& text,
-                            const std::vector<std::string>& names, const std::vector<LabelId>& found,
-                            const std::vector<float>& confidence) {
-  const auto hues = hues_of(names, page.scheme);
+std::string page_of(const Tags& tags) {
+  const Provenance& origin = tags.provenance;
+  const TaggedText& text = tags.text;
+  const std::vector<std::string>& names = tags.label_names;
+  const std::vector<LabelId>& found = tags.found.labels;
+  const std::vector<float>& confidence = tags.found.confidence;
+  const std::string title = "Labels of " + text.name.substr(text.name.find_last_of('/') + 1);
+  std::vector<std::pair<std::string, std::string>> facts = {
+      {"Model", origin.input}, {"Method", origin.method}, {"Tokens", std::to_string(text.tokens())}};
+  if (tags.score) facts.emplace_back("F1", fmt::format("{:.2f}", 100 * tags.score->all.f1()));
+  const auto hues = hues_of(names, tags.scheme);
   std::string out = fmt::format(
       "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" "
       "content=\"width=device-width\"><title>{}</title><style>{}</style></head><body>\n<h1>{}</"
       "h1>\n<table>\n",
-      escaped(page.title), style, escaped(page.title));
-  for (const auto& [name, value] : page.facts)
+      escaped(title), style, escaped(title));
+  for (const auto& [name, value] : facts)
     out += fmt::format("<tr><th>{}</th><td>{}</td></tr>\n", escaped(name), escaped(value));
-  out += "</table>\n";
-  for (const std::string& warning : page.warnings)
+  out += fmt::format("</table>\n<p>{}</p>\n", escaped(judge(tags).text));
+  for (const std::string& warning : origin.warnings)
     out += fmt::format("<p class=\"warning\">{}</p>\n", escaped(warning));
   out += "<p>";
   for (const auto& [type, hue] : hues)
     out += fmt::format("<mark style=\"background:hsl({} 80% 60% / .5)\">{}</mark> ", hue, escaped(type));
   out +=
       "The stronger the colour, the surer the label; a dotted line marks tokens below 0.5. The pointer on a "
-      "word "
-      "shows its label and probability.</p>\n";
+      "word shows its label and probability.</p>\n";
   std::size_t document = 0;
   for (std::size_t s = 0; s < text.sentences(); ++s) {
     const std::size_t begin = text.sentence_begin(s), end = text.sentence_end[s];
@@ -81,7 +87,7 @@ std::string render_tag_page(const TagPage& page, const TaggedText& text,
     if (starts) ++document;
     out += starts && text.documents() < text.sentences() ? "<p class=\"document\">" : "<p>";
     const std::vector<Entity> entities =
-        read_entities({found.data() + begin, end - begin}, names, page.scheme, begin);
+        read_entities({found.data() + begin, end - begin}, names, tags.scheme, begin);
     auto next = entities.begin();
     for (std::size_t t = begin; t < end; ++t) {
       if (next != entities.end() && next->begin == t) {

@@ -2,23 +2,11 @@
 #pragma once
 
 #include <string>
-#include <utility>
-#include <vector>
 
-#include "drover/tag/entities.hpp"
+#include "drover/task/tag.hpp"
 
 namespace drover {
 
-struct TagPage {
-  std::string title;
-  std::vector<std::pair<std::string, std::string>> facts;
-  std::vector<std::string> warnings;
-  LabelScheme scheme = LabelScheme::bio;
-};
-
-/// `found` are numbers of `names`; `confidence` has one number per token.
-std::string render_tag_page(const TagPage& page, const TaggedText& text,
-                            const std::vector<std::string>& names, const std::vector<LabelId>& found,
-                            const std::vector<float>& confidence);
+std::string page_of(const Tags& tags);
 
 }  // namespace drover

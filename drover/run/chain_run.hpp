@@ -35,6 +35,9 @@ struct ChainOptions {
   double target_rhat = 0;  ///< stop when reached with enough draws (result.hpp); 0: no such rule
   double target_mcse = 0;
   std::size_t estimator_memory = std::size_t{1} << 30;
+  std::uint64_t score_every = 0;  ///< sweeps between records of the log score; 0: by the burn-in
+  std::uint64_t tuning = 0;       ///< sweeps that a kernel may spend on tuning itself; 0: as usual
+  std::size_t block_entries = 0;  ///< the largest table of blocked Gibbs; 0: as usual
   /// What the states stand for; then, where the kernel can (sample/value_sums.hpp), the estimates are of the
   /// mean of it, one entry per variable.
   std::vector<float> state_values{};
@@ -80,7 +83,9 @@ class ChainRun {
     trace_.capacity = std::clamp<std::size_t>((std::size_t{1} << 24) / options.chains, 16, 1024);
     // A record costs about as much as a sweep. Chosen without looking at `sweeps`, so that a resumed run
     // records what an uninterrupted one would.
-    if (options.burn_in != ChainOptions::unlimited)
+    if (options.score_every > 0)
+      trace_.every = options.score_every;
+    else if (options.burn_in != ChainOptions::unlimited)
       trace_.every = std::max<std::uint64_t>(is_large() ? 16 : 1, options.burn_in / 32);
   }
 
@@ -88,6 +93,20 @@ class ChainRun {
   void start_at(std::span<const Value> x) {
     for (auto& state : states_)
       for (std::uint32_t lane = 0; lane < kernel_.lanes(); ++lane) kernel_.write(state, lane, x);
+  }
+
+  /// One chain begins there.
+  void start_at(std::uint32_t chain, std::span<const Value> x) {
+    kernel_.write(states_[chain / kernel_.lanes()], chain % kernel_.lanes(), x);
+  }
+
+  /// Counts the whole segments that begin before this sweep as burn-in, all but the last. Where it is to be
+  /// must not be decided by looking at draws.
+  void discard_before(std::uint64_t sweep) {
+    std::size_t count = 0;
+    while (count + 1 < store_.segments() && burn_in() < sweep)
+      discarded_ += store_.draws_of_segments()[count++] * options_.thin;
+    store_.drop_first(count);
   }
 
   /// Continues until the sweeps are done, a target is reached or the control says stop.
@@ -127,7 +146,7 @@ class ChainRun {
     return reached_target_ || (burn_in_ != ChainOptions::unlimited && done_ >= total_sweeps());
   }
   std::uint64_t sweeps_done() const { return done_; }
-  std::uint64_t burn_in() const { return std::min(burn_in_, done_); }
+  std::uint64_t burn_in() const { return std::min(burn_in_, done_) + discarded_; }
   /// Unlimited while a run by time is still in it.
   std::uint64_t planned_burn_in() const { return burn_in_; }
   /// Kept so far, per chain.
@@ -152,6 +171,7 @@ class ChainRun {
     trace_.visit(archive);
     archive(convergence_);
     archive(burn_in_);
+    archive(discarded_);
     archive(done_);
     archive(open_draws_);
     archive(unabsorbed_);
@@ -297,6 +317,7 @@ class ChainRun {
   ScoreTrace trace_;
   std::vector<ConvergencePoint> convergence_;
   std::uint64_t burn_in_ = 0;
+  std::uint64_t discarded_ = 0;  ///< further sweeps that discard_before() counted as burn-in
   std::uint64_t done_ = 0;
   std::uint64_t open_draws_ = 0;  ///< kept draws of the open segment ...
   std::uint64_t unabsorbed_ = 0;  ///< ... of which these are still in sums_

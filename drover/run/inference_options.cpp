@@ -148,6 +148,8 @@ void describe(OptionList& list, InferenceOptions& options, Task task) {
              options.temperatures.min_inverse, {0, 1}, "by the strength of the couplings");
   list.add("memory-limit", "GB", "refuse what would need more", options.memory_limit, {1e-6, 1e6},
            "half of the machine's memory");
+  if (task == Task::map)
+    list.add("best", "N", "the N most probable distinct states (exact, portfolio)", options.best, {1, 1e6});
   if (task == Task::marginals) {
     list.add("pairs", "also estimate the marginals of every pair that shares a factor", options.pairs);
     list.add("check", "compare with exact marginals when they can be had", options.check);

@@ -77,6 +77,7 @@ struct InferenceOptions {
   Dual dual{};
   Temperatures temperatures{};
   std::optional<double> memory_limit{};  ///< gigabytes; unset: half of the machine's memory
+  std::uint64_t best = 1;                ///< how many of the most probable states
   bool pairs = false;                    ///< also the joint distributions of pairs that share a factor
   bool check = false;                    ///< compare with exact marginals where they can be had
   Checkpointing checkpoint{};

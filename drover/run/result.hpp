@@ -25,6 +25,8 @@ struct RunFacts {
   double updates = 0;  ///< variable updates, burn-in included
   Details details;     ///< what only this method has to say
   Details resolved;    ///< options the user left open, as the method settled them
+  std::string method;  ///< the one that ran, where a method chose it
+  std::string because;
 };
 
 struct Diagnostics {
@@ -49,6 +51,19 @@ struct Trace {
   std::vector<std::vector<double>> series;
 };
 
+/// How one sampler did in a race of several.
+struct RaceEntry {
+  std::string method;
+  std::uint32_t chains = 0;
+  std::uint64_t sweeps = 0;         ///< burn-in included
+  double work = 0;                  ///< counted, about nanoseconds of one core
+  double ess_per_work = not_known;  ///< of the slowest entries, when it was last looked at
+  double rhat_max = not_known;
+  double nested_rhat_max = not_known;
+  bool chosen = false;
+  std::string note;  ///< why it did not run, or left
+};
+
 struct MarginalsResult : RunFacts {
   Distributions marginals;  ///< of every free variable
   Distributions mcse;       ///< the same shape; zeros for exact answers
@@ -69,6 +84,13 @@ struct MarginalsResult : RunFacts {
   /// Joint distributions of pairs of free variables, row-major by the first; filled on request.
   std::vector<std::pair<VariableId, VariableId>> pairs;
   std::vector<std::vector<double>> pair_marginals;
+  std::vector<RaceEntry> race;  ///< empty when there was none
+};
+
+/// One of several states, of the free variables.
+struct RankedState {
+  std::vector<Value> assignment;
+  double log_score = not_known;
 };
 
 struct BestStateResult : RunFacts {
@@ -76,6 +98,9 @@ struct BestStateResult : RunFacts {
   double log_score = not_known;
   double upper = not_known;  ///< no state has a higher score
   bool optimal = false;      ///< proven
+  /// With options.best above 1, where the method can: that many, best first, the one above included;
+  /// `optimal` then says that no other state is better than the last.
+  std::vector<RankedState> states;
 };
 
 /// What a figure for log Z is.

@@ -17,7 +17,8 @@ constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
 
 }  // namespace
 
-EntryDiagnostics diagnose_entry(const SegmentStore& store, std::size_t entry, DiagnosisRoom& scratch) {
+EntryDiagnostics diagnose_entry(const SegmentStore& store, std::size_t entry, DiagnosisRoom& scratch,
+                                std::size_t segments) {
   if (store.segments() == 0) return {not_a_number, not_a_number, not_a_number};
   store.means_of_entry(entry, scratch.means);
   SegmentMeans means;
@@ -27,6 +28,7 @@ EntryDiagnostics diagnose_entry(const SegmentStore& store, std::size_t entry, Di
   const auto draws = store.draws_of_segments();
   means.segments = draws.size();
   if (means.segments > 1 && draws.back() != draws.front()) --means.segments;
+  if (segments > 0) means.segments = std::min(means.segments, segments);
   means.draws_per_segment = static_cast<double>(draws.empty() ? 1 : draws.front());
   means.chain_stride = 1;
   means.segment_stride = store.groups();

@@ -126,6 +126,13 @@ void SegmentStore::merge_neighbours() {
   segment_length_ *= 2;
 }
 
+void SegmentStore::drop_first(std::size_t count) {
+  count = std::min(count, draws_.size());
+  // The open segment, if any, moves along.
+  std::copy(row(0, count), means_.data() + means_.size(), means_.data());
+  draws_.erase(draws_.begin(), draws_.begin() + static_cast<std::ptrdiff_t>(count));
+}
+
 void SegmentStore::means_of_entry(std::size_t entry, std::vector<double>& means) const {
   means.resize(groups_ * segments());
   for (std::size_t s = 0; s < segments(); ++s)

@@ -43,6 +43,9 @@ class SegmentStore {
   /// Absorbs the last draws of the open segment and closes it; merges neighbours when the store is full.
   void close_segment(std::span<LaneSums> sums, std::uint32_t lanes, std::uint64_t draws);
 
+  /// Forgets the first `count` closed segments: they turned out to belong to burn-in.
+  void drop_first(std::size_t count);
+
   /// The means of one entry as a matrix segments x groups, row-major by segment.
   void means_of_entry(std::size_t entry, std::vector<double>& means) const;
   /// The mean of one entry over all closed segments and chains.

@@ -70,7 +70,7 @@ class LabelNames {
 
 }  // namespace
 
-TaggedText read_conll(TextSource& source, const ConllOptions& options) {
+TaggedText read_conll(TextSource& source, const ConllOptions& options, const RunControl& control) {
   TaggedText text;
   text.name = source.name();
   LabelNames names(text, options);
@@ -78,6 +78,7 @@ TaggedText read_conll(TextSource& source, const ConllOptions& options) {
   std::size_t width = 0;
   bool labelled = true, documents = false;
   for (std::uint32_t line = 1; next_line(source, fields); source.skip_line(), ++line) {
+    if (line % 4096 == 0) fail_if_stopped(control, "reading tagged text");
     if (fields.empty()) {
       text.end_sentence();
       if (!documents) text.end_document();
@@ -115,52 +116,65 @@ TaggedText read_conll(TextSource& source, const ConllOptions& options) {
   return text;
 }
 
-TaggedText read_conll(const std::string& path, const ConllOptions& options) {
+TaggedText read_conll(const std::string& path, const ConllOptions& options, const RunControl& control) {
   TextSource source(path);
-  return read_conll(source, options);
+  return read_conll(source, options, control);
 }
 
-std::vector<std::pair<std::string, std::string>> parse_renaming(std::string_view text) {
+std::vector<std::pair<std::string, std::string>> parse_pairs(std::string_view option, std::string_view text) {
   std::vector<std::pair<std::string, std::string>> pairs;
   while (!text.empty()) {
     const std::size_t end = std::min(text.find(','), text.size());
     const std::string_view one = text.substr(0, end);
     const std::size_t equals = one.find('=');
     if (equals == 0 || equals == std::string_view::npos || equals + 1 == one.size())
-      throw OptionError("rename", printable(one), "OLD=NEW,...");
+      throw OptionError(std::string(option), printable(one), "NAME=NAME,...");
     pairs.emplace_back(one.substr(0, equals), one.substr(equals + 1));
     text.remove_prefix(std::min(end + 1, text.size()));
   }
   return pairs;
 }
 
-void match_labels(TaggedText& text, const std::vector<std::string>& labels, LabelScheme scheme) {
-  if (!text.has_labels()) return;
-  const LabelScheme own = detect_scheme(text);
+std::string pairs_text(const std::vector<std::pair<std::string, std::string>>& pairs) {
+  std::string text;
+  for (const auto& [first, second] : pairs)
+    text += fmt::format("{}{}={}", text.empty() ? "" : ",", first, second);
+  return text;
+}
+
+std::size_t match_labels(TaggedText& text, const std::vector<std::string>& labels, LabelScheme scheme,
+                         UnknownLabels unknown) {
+  if (!text.has_labels()) return 0;
+  const DetectedScheme own = detect_scheme(text);
   // A file without a single entity looks raw; its only label O fits every scheme.
   const bool only_outside = text.label_names.size() == 1 && text.label_names[0] == "O";
-  if (!only_outside && (own == LabelScheme::raw) != (scheme == LabelScheme::raw))
+  if (!only_outside && (own.scheme == LabelScheme::raw) != (scheme == LabelScheme::raw))
     fail_at({text.name, text.line[0]},
             fmt::format("expected labels in the scheme {}, as the model was trained with, found {}",
-                        scheme_name(scheme), scheme_name(own)));
-  if (!only_outside) convert_labels(text, own, scheme);
+                        choice_name(scheme), choice_name(own.scheme)));
+  if (!only_outside && (own.scheme != scheme || own.strays > 0)) convert_labels(text, own.scheme, scheme);
+  std::vector<std::string> names = labels;
   std::vector<LabelId> number(text.label_names.size());
   for (std::size_t k = 0; k < number.size(); ++k) {
-    const auto found = std::find(labels.begin(), labels.end(), text.label_names[k]);
-    number[k] = static_cast<LabelId>(found - labels.begin());
+    const auto found = std::find(names.begin(), names.end(), text.label_names[k]);
+    number[k] = static_cast<LabelId>(found - names.begin());
+    if (found == names.end()) names.push_back(text.label_names[k]);
   }
+  std::size_t kept = 0;
   for (std::size_t t = 0; t < text.labels.size(); ++t) {
     const LabelId old = text.labels[t];
-    if (number[old] == labels.size())
+    if (number[old] >= labels.size() && unknown == UnknownLabels::refused)
       fail_at({text.name, text.line[t]},
               fmt::format("the label {} is not one of the model's (renaming can change or drop it)",
                           printable(text.label_names[old])));
+    kept += number[old] >= labels.size() ? 1 : 0;
     text.labels[t] = number[old];
   }
-  text.label_names = labels;
+  text.label_names = std::move(names);
+  return kept;
 }
 
-TaggedText read_plain_text(const std::string& path) {
+TaggedText read_plain_text(const std::string& path, const RunControl& control) {
   const std::string characters = path == "-" ? std::string() : read_whole_file(path);
   TaggedText text;
   text.name = path;
@@ -178,6 +192,7 @@ TaggedText read_plain_text(const std::string& path) {
     const std::string_view one = std::string_view(all).substr(at, end - at);
     ++line;
     at = end + 1;
+    if (line % 256 == 0) fail_if_stopped(control, "reading text");
     const std::size_t bad = find_invalid_utf8(one);
     if (bad != std::string_view::npos)
       fail_at({path, line, bad + 1}, fmt::format("expected UTF-8 text, found the byte {:#04x}",

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "drover/core/run_control.hpp"
 #include "drover/io/text_source.hpp"
 #include "drover/tag/entities.hpp"
 #include "drover/tag/tagged_text.hpp"
@@ -25,19 +26,26 @@ struct ConllOptions {
   std::vector<std::pair<std::string, std::string>> rename{};
 };
 
-TaggedText read_conll(TextSource& source, const ConllOptions& options = {});
-TaggedText read_conll(const std::string& path, const ConllOptions& options = {});
+TaggedText read_conll(TextSource& source, const ConllOptions& options = {},
+                      const RunControl& control = no_control());
+TaggedText read_conll(const std::string& path, const ConllOptions& options = {},
+                      const RunControl& control = no_control());
 
-/// "PERSON=PER,MISC=O"; raises usage.
-std::vector<std::pair<std::string, std::string>> parse_renaming(std::string_view text);
+/// "PERSON=PER,MISC=O"; raises OptionError for the option of that name.
+std::vector<std::pair<std::string, std::string>> parse_pairs(std::string_view option, std::string_view text);
+std::string pairs_text(const std::vector<std::pair<std::string, std::string>>& pairs);
 
-/// Turns the labels of `text` into numbers of `labels`, in `scheme`; a label that is not among them is
-/// bad_data.
-void match_labels(TaggedText& text, const std::vector<std::string>& labels, LabelScheme scheme);
+enum class UnknownLabels { refused, kept };
+
+/// Turns the labels of `text` into numbers of `labels`, in `scheme`. A label that is not among them is
+/// bad_data, or is kept under a number beyond them, where no labelling can find it. Returns how many of the
+/// labels were kept so.
+std::size_t match_labels(TaggedText& text, const std::vector<std::string>& labels, LabelScheme scheme,
+                         UnknownLabels unknown = UnknownLabels::refused);
 
 /// Plain text: a sentence ends at an empty line and after . ! ? that close a sentence; tokens by the
 /// tokeniser.
-TaggedText read_plain_text(const std::string& path);
+TaggedText read_plain_text(const std::string& path, const RunControl& control = no_control());
 
 /// Columns as they were read, then the labels `found` (names of them in `names`), then, unless empty,
 /// numbers.

@@ -33,7 +33,8 @@ struct Key128Hash {
 /// Walks over a text and numbers its bundles. `known` turns the key of a feature into an item of its bundle
 /// (or none).
 template <class Known>
-CrfData make_bundles(const TaggedText& text, FeatureExtractor& extractor, Known&& known) {
+CrfData make_bundles(const TaggedText& text, FeatureExtractor& extractor, const RunControl& control,
+                     Known&& known) {
   CrfData data;
   data.tokens = text.tokens();
   data.groups = extractor.groups();
@@ -46,6 +47,10 @@ CrfData make_bundles(const TaggedText& text, FeatureExtractor& extractor, Known&
   std::vector<std::uint64_t> keys(extractor.templates());
   for (std::size_t s = 0; s < text.sentences(); ++s) {
     const std::size_t begin = text.sentence_begin(s), end = text.sentence_end[s];
+    if (s % 256 == 0) {
+      fail_if_stopped(control, "training");
+      control.report({"collecting features", static_cast<double>(s) / static_cast<double>(text.sentences())});
+    }
     extractor.start(text, begin, end);
     for (std::size_t t = begin; t < end; ++t) {
       extractor.keys(t - begin, keys);
@@ -93,11 +98,12 @@ void merge_items(CrfData& data) {
 
 }  // namespace
 
-TrainingData collect_features(const TaggedText& text, FeatureExtractor& extractor, std::uint32_t min_count) {
+TrainingData collect_features(const TaggedText& text, FeatureExtractor& extractor, std::uint32_t min_count,
+                              const RunControl& control) {
   TrainingData result;
   std::vector<std::uint64_t> key_of;
   HashIndex numbers;
-  result.data = make_bundles(text, extractor, [&](std::uint64_t key) {
+  result.data = make_bundles(text, extractor, control, [&](std::uint64_t key) {
     const std::uint32_t number = numbers.insert(key, static_cast<std::uint32_t>(key_of.size()));
     if (number == key_of.size()) key_of.push_back(key);
     return number;
@@ -149,9 +155,10 @@ TrainingData collect_features(const TaggedText& text, FeatureExtractor& extracto
   return result;
 }
 
-CrfData apply_features(const TaggedText& text, FeatureExtractor& extractor, const FeatureRows& features) {
-  CrfData data =
-      make_bundles(text, extractor, [&](std::uint64_t key) { return features.row_of_feature.find(key); });
+CrfData apply_features(const TaggedText& text, FeatureExtractor& extractor, const FeatureRows& features,
+                       const RunControl& control) {
+  CrfData data = make_bundles(text, extractor, control,
+                              [&](std::uint64_t key) { return features.row_of_feature.find(key); });
   merge_items(data);
   return data;
 }

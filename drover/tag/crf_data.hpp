@@ -19,8 +19,9 @@
 #include <span>
 #include <vector>
 
-#include "drover/tag/crf_features.hpp"
+#include "drover/core/run_control.hpp"
 #include "drover/numeric/hash_index.hpp"
+#include "drover/tag/crf_features.hpp"
 #include "drover/tag/tagged_text.hpp"
 
 namespace drover {
@@ -62,10 +63,12 @@ struct TrainingData {
 };
 
 /// Collects the features of a text, those that occur at least `min_count` times.
-TrainingData collect_features(const TaggedText& text, FeatureExtractor& extractor, std::uint32_t min_count);
+TrainingData collect_features(const TaggedText& text, FeatureExtractor& extractor, std::uint32_t min_count,
+                              const RunControl& control = no_control());
 
 /// A further text in terms of known features.
-CrfData apply_features(const TaggedText& text, FeatureExtractor& extractor, const FeatureRows& features);
+CrfData apply_features(const TaggedText& text, FeatureExtractor& extractor, const FeatureRows& features,
+                       const RunControl& control = no_control());
 
 /// For every item the lists that it is in, with the same factors. `items` is one more than the largest item.
 Lists invert(const Lists& lists, std::size_t items);

@@ -5,22 +5,6 @@
 
 namespace drover {
 
-std::string_view decoder_name(Decoder decoder) {
-  switch (decoder) {
-    case Decoder::viterbi:
-      return "viterbi";
-    case Decoder::gibbs:
-      return "gibbs";
-    case Decoder::herded_gibbs:
-      return "herded-gibbs";
-    case Decoder::bp:
-      return "bp";
-    case Decoder::max_product:
-      return "max-product";
-  }
-  return "viterbi";
-}
-
 std::string_view FieldDecoder::why_not_skip(Decoder decoder) {
   return decoder == Decoder::viterbi ? "viterbi needs a chain, and this model has skip factors" : "";
 }

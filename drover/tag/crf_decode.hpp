@@ -7,11 +7,22 @@
 #include <string_view>
 #include <vector>
 
+#include "drover/core/option_list.hpp"
+#include "drover/core/run_control.hpp"
 #include "drover/tag/crf.hpp"
 
 namespace drover {
 
 enum class Decoder { viterbi, gibbs, herded_gibbs, bp, max_product };
+
+template <>
+struct ChoiceNames<Decoder> {
+  static constexpr std::array names = {std::pair{Decoder::viterbi, std::string_view("viterbi")},
+                                       std::pair{Decoder::gibbs, std::string_view("gibbs")},
+                                       std::pair{Decoder::herded_gibbs, std::string_view("herded-gibbs")},
+                                       std::pair{Decoder::bp, std::string_view("bp")},
+                                       std::pair{Decoder::max_product, std::string_view("max-product")}};
+};
 
 struct DecodeOptions {
   Decoder decoder = Decoder::viterbi;
@@ -19,8 +30,6 @@ struct DecodeOptions {
   std::size_t iterations = 50;  ///< of message passing, at most
   std::uint64_t seed = 1;
 };
-
-std::string_view decoder_name(Decoder decoder);
 
 /// Finds labels for a field; keeps its arrays between calls. One per thread.
 class FieldDecoder {
@@ -60,6 +69,8 @@ bool pass_messages(const TagField& field, bool sum, std::size_t iterations, std:
                    std::span<LabelId> labels);
 
 /// Learns the skip factors of a trained chain from labelled text (crf_skip.cpp); returns the number of pairs.
-std::size_t learn_skip_factors(Crf& crf, const TaggedText& text, double l2);
+/// The control ends it with the factors so far.
+std::size_t learn_skip_factors(Crf& crf, const TaggedText& text, double l2,
+                               const RunControl& control = no_control());
 
 }  // namespace drover

@@ -13,8 +13,7 @@ namespace {
 
 LabelScheme parse_scheme(const ModelArchive& archive) {
   const auto name = archive.member<std::string>("scheme");
-  for (LabelScheme scheme : {LabelScheme::raw, LabelScheme::bio, LabelScheme::iob1, LabelScheme::iobes})
-    if (scheme_name(scheme) == name) return scheme;
+  if (const auto scheme = choice_named<LabelScheme>(name)) return *scheme;
   fail_at({archive.file}, fmt::format("the label scheme \"{}\" is not known", printable(name)));
 }
 
@@ -30,7 +29,7 @@ std::vector<float> finite(const ModelArchive& archive, const char* name, std::ui
 ModelArchive crf_archive(const Crf& crf, const nlohmann::ordered_json& notes) {
   ModelArchive archive("crf");
   const std::size_t labels = crf.labels.size(), stride = crf.stride();
-  archive.header["scheme"] = scheme_name(crf.scheme);
+  archive.header["scheme"] = choice_name(crf.scheme);
   archive.header["columns"] = crf.columns;
   archive.header["templates"] = templates_text(crf.templates);
   archive.header["skip"] = !crf.skip.empty();

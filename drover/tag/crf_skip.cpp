@@ -10,12 +10,12 @@
 #include <cmath>
 
 #include "drover/core/log_math.hpp"
-#include "drover/tag/crf_decode.hpp"
 #include "drover/numeric/lbfgs.hpp"
+#include "drover/tag/crf_decode.hpp"
 
 namespace drover {
 
-std::size_t learn_skip_factors(Crf& crf, const TaggedText& text, double l2) {
+std::size_t learn_skip_factors(Crf& crf, const TaggedText& text, double l2, const RunControl& control) {
   assert(text.has_labels());
   const std::size_t labels = crf.labels.size(), stride = crf.stride();
   crf.skip.assign(labels * labels, 0.0F);
@@ -31,6 +31,7 @@ std::size_t learn_skip_factors(Crf& crf, const TaggedText& text, double l2) {
   FieldMaker maker(crf);
   TagField field;
   for (std::size_t d = 0; d < text.documents(); ++d) {
+    if (control.should_stop()) break;
     maker.make_document(text, d, field);
     if (field.skip_pairs.empty()) continue;
     pairs += field.skip_pairs.size();
@@ -59,26 +60,28 @@ std::size_t learn_skip_factors(Crf& crf, const TaggedText& text, double l2) {
     return a >= b ? a * (a + 1) / 2 + b : b * (b + 1) / 2 + a;
   };
   std::vector<double> table(labels * (labels + 1) / 2, 0.0), probability(labels);
-  minimise(table,
-           [&](std::span<const double> s, std::span<double> gradient) {
-             double loss = 0;
-             for (std::size_t k = 0; k < s.size(); ++k) {
-               loss += l2 / 2 * s[k] * s[k];
-               gradient[k] = l2 * s[k];
-             }
-             for (const Mention& mention : mentions) {
-               probability = mention.local;
-               for (LabelId mate : mention.mates)
-                 for (std::size_t k = 0; k < labels; ++k) probability[k] += s[place(k, mate)];
-               const double truth = probability[mention.truth];
-               loss += normalise_logs(probability) - truth;
-               probability[mention.truth] -= 1;
-               for (LabelId mate : mention.mates)
-                 for (std::size_t k = 0; k < labels; ++k) gradient[place(k, mate)] += probability[k];
-             }
-             return loss;
-           },
-           {.max_iterations = 200, .gradient_tolerance = 1e-5});
+  minimise(
+      table,
+      [&](std::span<const double> s, std::span<double> gradient) {
+        double loss = 0;
+        for (std::size_t k = 0; k < s.size(); ++k) {
+          loss += l2 / 2 * s[k] * s[k];
+          gradient[k] = l2 * s[k];
+        }
+        for (const Mention& mention : mentions) {
+          probability = mention.local;
+          for (LabelId mate : mention.mates)
+            for (std::size_t k = 0; k < labels; ++k) probability[k] += s[place(k, mate)];
+          const double truth = probability[mention.truth];
+          loss += normalise_logs(probability) - truth;
+          probability[mention.truth] -= 1;
+          for (LabelId mate : mention.mates)
+            for (std::size_t k = 0; k < labels; ++k) gradient[place(k, mate)] += probability[k];
+        }
+        return loss;
+      },
+      {.max_iterations = 200, .gradient_tolerance = 1e-5},
+      [&](std::size_t, double) { return control.should_stop(); });
   for (std::size_t a = 0; a < labels; ++a)
     for (std::size_t b = 0; b < labels; ++b)
       crf.skip[a * labels + b] = static_cast<float>(table[place(a, b)]);

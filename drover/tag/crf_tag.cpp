@@ -11,7 +11,7 @@
 namespace drover {
 
 TagResult tag_text(const Crf& crf, const TaggedText& text, const DecodeOptions& options, bool with_confidence,
-                   const TagWatch& watch) {
+                   const RunControl& control) {
   struct Worker {
     explicit Worker(const Crf& model, const DecodeOptions& how) : maker(model), decoder(how) {}
     FieldMaker maker;
@@ -25,12 +25,14 @@ TagResult tag_text(const Crf& crf, const TaggedText& text, const DecodeOptions& 
   result.labels.assign(text.tokens(), 0);
   if (with_confidence) result.confidence.assign(text.tokens(), 0.0F);
   std::vector<double> scores(units, 0.0);
-  std::atomic<std::size_t> done = 0, pairs = 0, unsettled = 0;
-  std::atomic<bool> stopped = false;
+  std::atomic<std::size_t> done = 0, pairs = 0, unsettled = 0, skipped = 0;
   std::mutex asking;
   tbb::enumerable_thread_specific<Worker> workers([&] { return Worker(crf, options); });
   parallel_for(std::size_t{0}, units, [&](std::size_t unit) {
-    if (stopped) return;
+    if (control.should_stop()) {
+      ++skipped;
+      return;
+    }
     Worker& worker = workers.local();
     TagField& field = worker.field;
     if (by_document)
@@ -48,11 +50,12 @@ TagResult tag_text(const Crf& crf, const TaggedText& text, const DecodeOptions& 
     }
     if (++done % 64 != 0) return;
     const std::unique_lock<std::mutex> lock(asking, std::try_to_lock);
-    if (lock && !watch(static_cast<double>(done) / static_cast<double>(units))) stopped = true;
+    if (lock) control.report({"labelling", static_cast<double>(done) / static_cast<double>(units)});
   });
   for (double score : scores) result.log_score += score;
   result.skip_pairs = pairs;
   result.unsettled = unsettled;
+  result.skipped = skipped;
   return result;
 }
 

@@ -1,7 +1,6 @@
 // Labels a whole text: sentence by sentence, or document by document when the model has skip factors.
 #pragma once
 
-#include <functional>
 #include <vector>
 
 #include "drover/tag/crf_decode.hpp"
@@ -13,16 +12,13 @@ struct TagResult {
   std::vector<float> confidence;  ///< the probability of that label; empty unless asked for
   double log_score = 0;           ///< sum over fields of the log of the unnormalised probability
   std::size_t skip_pairs = 0;
+  std::size_t skipped = 0;    ///< fields without labels, because the run was to end
   std::size_t unsettled = 0;  ///< fields whose messages did not settle, when confidences were asked for
 };
 
-/// Asked from time to time with the share of the work done; false ends it, with O (label 0) for the rest.
-using TagWatch = std::function<bool(double fraction)>;
-
-/// Independent of the number of threads.
-TagResult tag_text(
-    const Crf& crf, const TaggedText& text, const DecodeOptions& options, bool with_confidence,
-    const TagWatch& watch = [](double) { return true; });
+/// Independent of the number of threads. When the control ends it, the rest has label 0.
+TagResult tag_text(const Crf& crf, const TaggedText& text, const DecodeOptions& options, bool with_confidence,
+                   const RunControl& control = no_control());
 
 /// How the labels found agree with the text's own.
 EntityScore score_labels(const Crf& crf, const TaggedText& text, const std::vector<LabelId>& found);

@@ -1,12 +1,14 @@
 #include "drover/tag/crf_train.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cassert>
 #include <cmath>
 #include <memory>
 
-#include "drover/tag/crf_objective.hpp"
 #include "drover/numeric/lbfgs.hpp"
+#include "drover/tag/crf_objective.hpp"
 
 namespace drover {
 
@@ -46,12 +48,12 @@ class HeldOut {
 /// Keeps the trace, the best weights, and decides when to stop.
 class Watcher {
  public:
-  Watcher(HeldOut& held_out, bool has_held_out, const CrfTrainOptions& options, const CrfWatch& watch,
+  Watcher(HeldOut& held_out, bool has_held_out, const CrfTrainOptions& options, const RunControl& control,
           CrfTrainSummary& summary)
       : held_out_(held_out),
         has_held_out_(has_held_out),
         options_(options),
-        watch_(watch),
+        control_(control),
         summary_(summary) {}
 
   /// True when the training should end. `weights` makes the weights of now.
@@ -73,8 +75,13 @@ class Watcher {
       best_f1_ = progress.f1;
       summary_.best_iteration = iteration;
     }
-    if (!watch_(progress)) {
-      ended_ = "interrupted";
+    std::string phase = fmt::format("iteration {}, loss {:.1f}", iteration, loss);
+    if (has_held_out_) phase += fmt::format(", held-out F1 {:.2f}", 100 * progress.f1);
+    control_.report(
+        {phase, static_cast<double>(iteration) / static_cast<double>(options_.iterations), iteration});
+    if (control_.should_stop()) {
+      ended_ = control_.stop_requested() ? "interrupted" : "the time limit came";
+      summary_.stopped = true;
       return true;
     }
     if (has_best_ && iteration >= summary_.best_iteration + options_.patience) {
@@ -97,7 +104,7 @@ class Watcher {
   HeldOut& held_out_;
   bool has_held_out_;
   const CrfTrainOptions& options_;
-  const CrfWatch& watch_;
+  const RunControl& control_;
   CrfTrainSummary& summary_;
   CrfWeights best_;
   bool has_best_ = false;
@@ -152,7 +159,7 @@ void fill_weights(const FeatureRows& features, const CrfWeights& weights, Crf& c
 
 Crf train_crf(const TaggedText& text, LabelScheme scheme, const TaggedText* held_out,
               const FeatureTemplates& templates, const Gazetteers& gazetteers, const CrfTrainOptions& options,
-              const CrfWatch& watch, CrfTrainSummary& summary) {
+              CrfTrainSummary& summary, const RunControl& control) {
   assert(text.has_labels());
   Crf crf;
   crf.labels = text.label_names;
@@ -161,10 +168,11 @@ Crf train_crf(const TaggedText& text, LabelScheme scheme, const TaggedText* held
   crf.templates = templates;
   crf.gazetteers = gazetteers;
   FeatureExtractor extractor(templates, gazetteers);
-  const TrainingData training = collect_features(text, extractor, options.min_count);
-  HeldOut dev(held_out, crf.labels, scheme,
-              held_out == nullptr ? CrfData{} : apply_features(*held_out, extractor, training.features));
-  Watcher watcher(dev, held_out != nullptr, options, watch, summary);
+  const TrainingData training = collect_features(text, extractor, options.min_count, control);
+  HeldOut dev(
+      held_out, crf.labels, scheme,
+      held_out == nullptr ? CrfData{} : apply_features(*held_out, extractor, training.features, control));
+  Watcher watcher(dev, held_out != nullptr, options, control, summary);
 
   const CrfPenalties penalties{options.l2, options.l1 > 0, templates.label_bigrams};
   CrfObjective<float> objective(training.data, training.features, crf.labels.size(), penalties);

@@ -16,6 +16,12 @@ namespace drover {
 
 enum class CrfAlgorithm { lbfgs, sgd };
 
+template <>
+struct ChoiceNames<CrfAlgorithm> {
+  static constexpr std::array names = {std::pair{CrfAlgorithm::lbfgs, std::string_view("lbfgs")},
+                                       std::pair{CrfAlgorithm::sgd, std::string_view("sgd")}};
+};
+
 struct CrfTrainOptions {
   CrfAlgorithm algorithm = CrfAlgorithm::lbfgs;
   double l1 = 0;
@@ -39,17 +45,16 @@ struct CrfTrainSummary {
   std::size_t best_iteration = 0;  ///< whose weights were kept
   double loss = 0;
   bool converged = false;
+  bool stopped = false;  ///< by the control
   std::string ended;
   std::vector<CrfProgress> trace;
 };
 
-/// Called after each iteration; false ends the training with what there is.
-using CrfWatch = std::function<bool(const CrfProgress&)>;
-
+/// The control is looked at while features are collected (which leaves no result) and after each iteration.
 /// `text` has labels, all in `scheme`; `held_out` (may be null) has label names among those of `text`.
 Crf train_crf(const TaggedText& text, LabelScheme scheme, const TaggedText* held_out,
               const FeatureTemplates& templates, const Gazetteers& gazetteers, const CrfTrainOptions& options,
-              const CrfWatch& watch, CrfTrainSummary& summary);
+              CrfTrainSummary& summary, const RunControl& control = no_control());
 
 /// Stochastic gradient descent (crf_sgd.cpp) over rows of features with the scale of CrfObjective. `after` is
 /// told the loss after each pass and says whether to go on; it may ask for the weights.

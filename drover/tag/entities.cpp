@@ -49,20 +49,6 @@ LabelId intern(std::vector<std::string>& names, const std::string& name) {
 
 }  // namespace
 
-std::string_view scheme_name(LabelScheme scheme) {
-  switch (scheme) {
-    case LabelScheme::raw:
-      return "raw";
-    case LabelScheme::bio:
-      return "bio";
-    case LabelScheme::iob1:
-      return "iob1";
-    case LabelScheme::iobes:
-      return "iobes";
-  }
-  return "raw";
-}
-
 bool split_label(std::string_view label, LabelScheme scheme, LabelParts& parts) {
   parts = {};
   if (label == "O") return true;
@@ -90,11 +76,9 @@ std::vector<Entity> read_entities(std::span<const LabelId> labels, std::span<con
   return entities;
 }
 
-LabelScheme detect_scheme(const TaggedText& text) {
-  const auto prefixed = static_cast<std::size_t>(std::count_if(
-      text.label_names.begin(), text.label_names.end(), [](const auto& n) { return has_prefix(n); }));
-  if (prefixed == 0) return LabelScheme::raw;
-  bool ends = false, fresh_b = false, fresh_i = false;
+DetectedScheme detect_scheme(const TaggedText& text) {
+  if (std::ranges::none_of(text.label_names, [](const auto& name) { return has_prefix(name); })) return {};
+  std::size_t entities = 0, ends = 0, fresh_b = 0, fresh_i = 0;
   for (std::size_t s = 0; s < text.sentences(); ++s) {
     LabelParts before, here;
     for (std::size_t t = text.sentence_begin(s); t < text.sentence_end[s]; ++t) {
@@ -103,20 +87,34 @@ LabelScheme detect_scheme(const TaggedText& text) {
         fail_at(
             {text.name, text.line[t]},
             fmt::format("expected the label O or one with a prefix such as B-{}, found \"{}\"", name, name));
-      ends |= here.prefix == 'E' || here.prefix == 'S';
-      const bool fresh = before.prefix == 'O' || before.type != here.type;
-      fresh_b |= fresh && here.prefix == 'B';
-      fresh_i |= fresh && here.prefix == 'I';
+      entities += begins_entity(before, here) ? 1 : 0;
+      ends += here.prefix == 'E' || here.prefix == 'S' ? 1 : 0;
+      const bool fresh = here.prefix != 'O' && (before.prefix == 'O' || before.type != here.type);
+      fresh_b += fresh && here.prefix == 'B' ? 1 : 0;
+      fresh_i += fresh && here.prefix == 'I' ? 1 : 0;
       before = here;
     }
   }
-  if (ends) return LabelScheme::iobes;
-  return fresh_i && !fresh_b ? LabelScheme::iob1 : LabelScheme::bio;
+  if (2 * ends >= entities && entities > 0) return {LabelScheme::iobes, fresh_i};
+  if (fresh_i > fresh_b) return {LabelScheme::iob1, fresh_b};
+  return {LabelScheme::bio, fresh_i};
+}
+
+DetectedScheme settle_scheme(TaggedText& text, std::optional<LabelScheme> wanted) {
+  const DetectedScheme own = detect_scheme(text);
+  const LabelScheme to = wanted.value_or(own.scheme);
+  if (own.scheme == LabelScheme::raw && to != LabelScheme::raw)
+    throw OptionError("scheme", std::string(choice_name(to)),
+                      "raw: the labels of the file have no prefixes such as B-");
+  if (own.scheme != to || own.strays > 0) convert_labels(text, own.scheme, to);
+  return own;
 }
 
 void convert_labels(TaggedText& text, LabelScheme from, LabelScheme to) {
-  if (from == to) return;
-  assert(from != LabelScheme::raw);
+  if (from == LabelScheme::raw) {
+    assert(to == LabelScheme::raw);
+    return;
+  }
   std::vector<std::string> names;
   std::vector<LabelId> labels(text.labels.size());
   const LabelId outside = intern(names, "O");

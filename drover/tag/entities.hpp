@@ -11,18 +11,26 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "drover/core/option_list.hpp"
 #include "drover/tag/tagged_text.hpp"
 
 namespace drover {
 
 enum class LabelScheme { raw, bio, iob1, iobes };
 
-std::string_view scheme_name(LabelScheme scheme);
+template <>
+struct ChoiceNames<LabelScheme> {
+  static constexpr std::array names = {std::pair{LabelScheme::raw, std::string_view("raw")},
+                                       std::pair{LabelScheme::bio, std::string_view("bio")},
+                                       std::pair{LabelScheme::iob1, std::string_view("iob1")},
+                                       std::pair{LabelScheme::iobes, std::string_view("iobes")}};
+};
 
 struct LabelParts {
   char prefix = 'O';      ///< O, B, I, E or S
@@ -43,10 +51,21 @@ struct Entity {
 std::vector<Entity> read_entities(std::span<const LabelId> labels, std::span<const std::string> names,
                                   LabelScheme scheme, std::size_t first = 0);
 
-/// The scheme that the labels are written in. Raises bad_data at the first label that does not fit it.
-LabelScheme detect_scheme(const TaggedText& text);
+struct DetectedScheme {
+  LabelScheme scheme = LabelScheme::raw;
+  std::size_t strays = 0;  ///< labels that begin an entity as another scheme would
+};
 
-/// Rewrites the labels in another scheme, entity by entity; `text.label_names` become those in use.
+/// The scheme that most labels are written in. Raises bad_data at the first label without a prefix where
+/// others have one.
+DetectedScheme detect_scheme(const TaggedText& text);
+
+/// Writes the labels in `wanted` (unset: in their own scheme, strays repaired) and says what they were in.
+/// Raises usage when labels without prefixes are to get some.
+DetectedScheme settle_scheme(TaggedText& text, std::optional<LabelScheme> wanted = {});
+
+/// Rewrites the labels in another scheme (or in their own: strays become right), entity by entity;
+/// `text.label_names` become those in use.
 void convert_labels(TaggedText& text, LabelScheme from, LabelScheme to);
 
 struct EntityCounts {

@@ -176,4 +176,16 @@ void read_gazetteer(const std::string& path, const std::string& name, Gazetteers
     fail_at({source.name()}, "expected at least one entry in the gazetteer, found none");
 }
 
+FeatureTemplates default_feature_templates() {
+  TextSource source(default_templates(), "the default templates");
+  return read_templates(source, 1);
+}
+
+bool uses_columns(const FeatureTemplates& templates) {
+  for (const auto& parts : templates.templates)
+    for (const TemplatePart& part : parts)
+      if (part.attribute.kind == AttributeKind::column && part.attribute.size > 1) return true;
+  return false;
+}
+
 }  // namespace drover

@@ -28,6 +28,10 @@ std::string templates_text(const FeatureTemplates& templates);
 
 /// The set used when none is given.
 std::string_view default_templates();
+FeatureTemplates default_feature_templates();
+
+/// Whether a feature looks at any column but the word.
+bool uses_columns(const FeatureTemplates& templates);
 
 /// A gazetteer: one entry a line; `name` is that of the list. Adds to `gazetteers`.
 void read_gazetteer(const std::string& path, const std::string& name, Gazetteers& gazetteers);

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "drover/core/error.hpp"
+#include "drover/infer/marginal_map.hpp"
 #include "drover/io/evidence.hpp"
 #include "drover/methods/method.hpp"
 
@@ -58,9 +59,26 @@ void fill_run(RunFacts& facts, ModelAnswer& answer) {
   answer.updates = facts.updates;
 }
 
+/// Exact inference that `auto` chose gets a part of the time limit only; should it need more, the next choice
+/// has the rest.
+template <class Run>
+auto run_in_time(const Problem& problem, Task task, const RunControl& control, Choice& choice, Run run) {
+  constexpr double share = 0.6;
+  if (choice.method->name == "exact" && !choice.because.empty() && control.has_time_limit()) {
+    const RunControl part(control, share * control.seconds_left());
+    try {
+      return run(*choice.method, problem, part);
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::stopped) throw;
+    }
+    choice = choose_method(problem, task, true);
+  }
+  return run(*choice.method, problem, control);
+}
+
 /// The road that all questions take: evidence, compile, choose, run, say where it comes from.
-/// `begin(answer)` hears what is known before the run; `run(method, problem, graph)` returns what the method
-/// found; `fill(result, graph, answer)` puts it in terms of the model.
+/// `begin(answer)` hears what is known before the run; `run(method, problem, control)` returns what the
+/// method found; `fill(result, graph, answer)` puts it in terms of the model.
 template <class Answer, class Begin, class Run, class Fill>
 Answer answer_question(const Model& model, const InferenceOptions& options, Task task,
                        const RunControl& control, Begin begin, Run run, Fill fill) {
@@ -68,25 +86,33 @@ Answer answer_question(const Model& model, const InferenceOptions& options, Task
   const double start = control.seconds();
   with_threads(control, [&] {
     const Evidence evidence = all_evidence(model, options);
-    const Problem problem(compile(model, evidence), options, control);
+    const Problem problem(model, evidence, options, control);
     const Graph& graph = problem.compact_graph();
-    const Choice choice = choose_method(problem, task);
+    Choice choice = choose_method(problem, task);
     Provenance& provenance = answer.provenance;
     provenance.question = task_name(task);
     provenance.input = options.input.empty() ? model.name : options.input;
-    provenance.method = choice.method->name;
+    provenance.method = choice.method->name;  // for those who hear of the run while it goes on
     provenance.because = choice.because;
     provenance.seed = options.seed;
     provenance.warnings = model.warnings;
-    provenance.options = resolved_options(options, task, {});
+    if (task == Task::sample)
+      provenance.options = resolved_options(options, task, {});  // for whoever takes draws
     fill_model(model, evidence, graph, answer);
     begin(answer, graph);
-    auto result = run(*choice.method, problem);
+    auto result = run_in_time(problem, task, control, choice, run);
+    provenance.method = choice.method->name;
+    provenance.because = choice.because;
+    const Method& ran = result.method.empty() ? *choice.method : method_named(result.method);
+    if (!result.method.empty()) {
+      provenance.method = result.method;
+      provenance.because = result.because;
+    }
     fill_run(result, answer);
     provenance.options = resolved_options(options, task, result.resolved);
-    for (const std::string& name : unused_options(*choice.method, task, options))
+    for (const std::string& name : unused_options(ran, task, options))
       provenance.warnings.push_back(
-          fmt::format("the option {} has no effect: method {} does not use it", name, choice.method->name));
+          fmt::format("the option {} has no effect: method {} does not use it", name, ran.name));
     if (control.stop_requested()) provenance.warnings.emplace_back("interrupted: this is the result so far");
     fill(result, graph, answer);
     provenance.seconds = control.seconds() - start;
@@ -199,6 +225,24 @@ std::string json_rows(const Distributions& rows, std::span<const VariableId> var
   return text + "]";
 }
 
+std::string to_json(const std::vector<RaceEntry>& race) {
+  std::vector<std::string> rows;
+  for (const RaceEntry& entry : race) {
+    JsonObject row;
+    row.add("method", entry.method);
+    row.add("work", entry.work);
+    row.add("ess_per_work", entry.ess_per_work);
+    row.add("rhat_max", entry.rhat_max);
+    row.add("nested_rhat_max", entry.nested_rhat_max);
+    row.add("chains", entry.chains);
+    row.add("sweeps", entry.sweeps);
+    row.add("chosen", entry.chosen);
+    if (!entry.note.empty()) row.add("note", entry.note);
+    rows.push_back(row.line());
+  }
+  return json_list(rows);
+}
+
 // Mean and standard deviation of the log score over the shown chains, at the recorded sweeps.
 std::string to_json(const Trace& trace) {
   std::vector<double> mean(trace.sweep.size(), 0.0), deviation(trace.sweep.size(), 0.0);
@@ -239,13 +283,16 @@ std::span<const double> Marginals::of(std::string_view name) const {
 Marginals marginals(const Model& model, const InferenceOptions& options, const RunControl& control) {
   return answer_question<Marginals>(
       model, options, Task::marginals, control, nothing_before,
-      [&](const Method& method, const Problem& problem) { return method.marginals(problem, control); },
+      [](const Method& method, const Problem& problem, const RunControl& part) {
+        return method.marginals(problem, part);
+      },
       [&](MarginalsResult& result, const Graph& graph, Marginals& answer) {
         answer.probabilities = spread(graph, model, result.marginals, true);
         answer.mcse = spread(graph, model, result.mcse, false);
         answer.rhat = spread(graph, result.rhat);
         answer.ess = spread(graph, result.ess);
         answer.exact = result.exact;
+        answer.race = std::move(result.race);
         answer.converged = result.converged;
         answer.diagnostics = result.diagnostics;
         answer.scores = std::move(result.scores);
@@ -263,19 +310,82 @@ Marginals marginals(const Model& model, const InferenceOptions& options, const R
 BestState best_state(const Model& model, const InferenceOptions& options, const RunControl& control) {
   return answer_question<BestState>(
       model, options, Task::map, control, nothing_before,
-      [&](const Method& method, const Problem& problem) { return method.map(problem, control); },
+      [](const Method& method, const Problem& problem, const RunControl& part) {
+        return method.map(problem, part);
+      },
       [&](BestStateResult& result, const Graph& graph, BestState& answer) {
         answer.assignment = whole_assignment(graph, result.assignment);
         answer.log_score = result.log_score;
         answer.optimal = result.optimal;
         answer.upper = result.optimal ? result.log_score : result.upper;
+        for (RankedState& state : result.states)
+          answer.states.push_back({whole_assignment(graph, state.assignment), state.log_score});
+        if (!answer.states.empty() && answer.states.size() < options.best && answer.optimal)
+          answer.provenance.warnings.push_back(fmt::format(
+              "the model has no more than {} states of positive probability", answer.states.size()));
       });
+}
+
+BestValues best_values(const Model& model, const std::vector<std::string>& of,
+                       const InferenceOptions& options, const RunControl& control) {
+  BestValues answer;
+  const double start = control.seconds();
+  with_threads(control, [&] {
+    const Evidence evidence = all_evidence(model, options);
+    const Problem problem(model, evidence, options, control);
+    const Graph& graph = problem.graph();
+    if (graph.gates.size() > 0)
+      throw Error(ErrorKind::misfit,
+                  fmt::format("marginal MAP needs a table for every factor, and a gate has more than {} "
+                              "variables",
+                              largest_expanded_gate));
+    Provenance& provenance = answer.provenance;
+    provenance.question = "map";
+    provenance.input = options.input.empty() ? model.name : options.input;
+    provenance.method = "marginal-map";
+    provenance.seed = options.seed;
+    provenance.warnings = model.warnings;
+    provenance.options = resolved_options(options, Task::map, {});
+    fill_model(model, evidence, graph, answer);
+    std::vector<VariableId> wanted;
+    for (VariableId v : variables_named(model, of)) {
+      if (std::ranges::find(answer.of, v) != answer.of.end())
+        throw OptionError("of", answer.names.variable(v), "every variable once");
+      answer.of.push_back(v);
+      if (graph.free_variable[v] != no_variable) wanted.push_back(graph.free_variable[v]);
+    }
+    MarginalMapOptions limits;
+    limits.largest_table = std::clamp(static_cast<double>(problem.memory_limit_bytes()) / 256, 1e3, 4e6);
+    const MarginalMap found = marginal_map(graph, wanted, limits, control);
+    std::size_t next = 0;
+    for (VariableId v : answer.of)
+      answer.assignment.push_back(graph.free_variable[v] != no_variable ? found.values[next++]
+                                                                        : graph.clamped_value[v]);
+    answer.lower = std::min(0.0, found.lower - found.log_z_upper);
+    answer.upper = std::min(0.0, found.upper - found.log_z_lower);
+    answer.log_probability = answer.lower;
+    answer.optimal = found.optimal;
+    if (found.optimal) answer.upper = answer.lower;
+    provenance.because =
+        found.nodes == 0 ? "the others can be summed out first"
+        : found.exact_sums
+            ? "summing the others out first takes too large tables: branch and bound over the asked variables"
+            : "the treewidth is too large: sums are bounded by mini-buckets";
+    provenance.details["nodes"] = found.nodes;
+    if (!found.exact_sums)
+      provenance.warnings.emplace_back("the probability is not exact: log_probability is its lower bound");
+    if (control.stop_requested()) provenance.warnings.emplace_back("interrupted: this is the result so far");
+    provenance.seconds = control.seconds() - start;
+  });
+  return answer;
 }
 
 LogZ log_z(const Model& model, const InferenceOptions& options, const RunControl& control) {
   return answer_question<LogZ>(
       model, options, Task::logz, control, nothing_before,
-      [&](const Method& method, const Problem& problem) { return method.logz(problem, control); },
+      [](const Method& method, const Problem& problem, const RunControl& part) {
+        return method.logz(problem, part);
+      },
       [&](LogZResult& result, const Graph&, LogZ& answer) {
         if (!std::isfinite(result.log_z))
           throw Error(
@@ -300,8 +410,8 @@ Samples sample(const Model& model, const InferenceOptions& options, DrawSink& si
   return answer_question<Samples>(
       model, options, Task::sample, control,
       [&](ModelAnswer& answer, const Graph& graph) { consumer.emplace(graph, answer, sink); },
-      [&](const Method& method, const Problem& problem) {
-        return method.sample(problem, control, *consumer);
+      [&](const Method& method, const Problem& problem, const RunControl& part) {
+        return method.sample(problem, part, *consumer);
       },
       [&](SampleResult& result, const Graph&, Samples& answer) {
         answer.draws = result.draws;
@@ -334,7 +444,20 @@ Judgement judge(const Marginals& answer) {
   return with_warnings(judge_chains(answer.diagnostics, answer.converged), answer.provenance.warnings);
 }
 
+Judgement judge(const BestValues& answer) {
+  if (answer.optimal)
+    return {Verdict::good, "These values are proven to be the most probable ones together."};
+  return {Verdict::caution, fmt::format("These are the best values found: their log probability is at least "
+                                        "{:.10g}, and no others have one "
+                                        "above {:.10g}.",
+                                        answer.lower, answer.upper)};
+}
+
 Judgement judge(const BestState& answer) {
+  if (!answer.states.empty())
+    return answer.optimal ? Judgement{Verdict::good, "These are proven to be the most probable states."}
+                          : Judgement{Verdict::caution,
+                                      "These are the best states found; others may be among the best."};
   if (answer.optimal) return {Verdict::good, "This state is proven to be a most probable one."};
   return {
       Verdict::caution,
@@ -379,6 +502,7 @@ JsonObject to_json(const Marginals& answer, std::span<const VariableId> query) {
   add_judgement(judge(answer), object);
   object.add_raw("diagnostics", to_json(answer.diagnostics));
   add_run(answer, object);
+  if (!answer.race.empty()) object.add_raw("race", to_json(answer.race));
   if (!answer.pairs.empty()) {
     std::vector<std::string> pairs;
     for (const auto& [i, j] : answer.pairs) pairs.push_back(fmt::format("[{},{}]", i, j));
@@ -403,6 +527,32 @@ JsonObject to_json(const BestState& answer, std::span<const VariableId> query) {
   for (VariableId v : shown(answer, query)) assignment.push_back(answer.assignment[v]);
   object.add("assignment", assignment);
   object.add("log_score", answer.log_score);
+  object.add("upper", answer.upper);
+  object.add("optimal", answer.optimal);
+  if (!query.empty()) object.add("shows", "the part of the best joint state that was asked for");
+  if (!answer.states.empty()) {
+    std::vector<std::string> states;
+    for (const RankedState& state : answer.states) {
+      JsonObject one;
+      std::vector<Value> values;
+      for (VariableId v : shown(answer, query)) values.push_back(state.assignment[v]);
+      one.add("assignment", values);
+      one.add("log_score", state.log_score);
+      states.push_back(one.line());
+    }
+    object.add_raw("states", json_list(states));
+  }
+  add_judgement(judge(answer), object);
+  add_end(answer, object);
+  return object;
+}
+
+JsonObject to_json(const BestValues& answer) {
+  JsonObject object = json_of(answer.provenance);
+  add_names(answer, answer.of, object);
+  object.add("assignment", answer.assignment);
+  object.add("log_probability", answer.log_probability);
+  object.add("lower", answer.lower);
   object.add("upper", answer.upper);
   object.add("optimal", answer.optimal);
   add_judgement(judge(answer), object);

@@ -55,6 +55,7 @@ struct Marginals : ModelAnswer {
   double best_log_score = not_known;
   std::vector<std::pair<VariableId, VariableId>> pairs;  ///< on request
   Distributions pair_probabilities;                      ///< row-major by the first variable
+  std::vector<RaceEntry> race;  ///< the samplers that were tried, when `auto` let them race
 
   /// Of one variable, by name. Raises usage for a name there is not.
   std::span<const double> of(std::string_view name) const;
@@ -65,6 +66,18 @@ struct BestState : ModelAnswer {
   double log_score = not_known;
   double upper = not_known;  ///< no state has a higher score; NaN when no bound is known
   bool optimal = false;      ///< proven
+  /// With options.best above 1: the best states, of every variable, best first; `optimal` is of all of them.
+  std::vector<RankedState> states;
+};
+
+/// The most probable values of some variables, the others summed out (marginal MAP).
+struct BestValues : ModelAnswer {
+  std::vector<VariableId> of;
+  std::vector<Value> assignment;  ///< of those
+  double log_probability =
+      not_known;  ///< of the assignment given the evidence; its lower bound when that is all there is
+  double lower = not_known, upper = not_known;  ///< of the largest log probability
+  bool optimal = false;
 };
 
 struct LogZ : ModelAnswer {
@@ -109,6 +122,10 @@ Marginals marginals(const Model& model, const InferenceOptions& options = {},
                     const RunControl& control = no_control());
 BestState best_state(const Model& model, const InferenceOptions& options = {},
                      const RunControl& control = no_control());
+/// `of`: names or numbers of variables, without those observed. Of the options, evidence and memory limit are
+/// heeded.
+BestValues best_values(const Model& model, const std::vector<std::string>& of,
+                       const InferenceOptions& options = {}, const RunControl& control = no_control());
 LogZ log_z(const Model& model, const InferenceOptions& options = {},
            const RunControl& control = no_control());
 /// Keeps the draws in the answer.
@@ -119,12 +136,14 @@ Samples sample(const Model& model, const InferenceOptions& options, DrawSink& si
 
 Judgement judge(const Marginals& answer);
 Judgement judge(const BestState& answer);
+Judgement judge(const BestValues& answer);
 Judgement judge(const LogZ& answer);
 Judgement judge(const Samples& answer);
 
 /// `query` picks variables to show; empty: all.
 JsonObject to_json(const Marginals& answer, std::span<const VariableId> query = {});
 JsonObject to_json(const BestState& answer, std::span<const VariableId> query = {});
+JsonObject to_json(const BestValues& answer);
 JsonObject to_json(const LogZ& answer);
 JsonObject to_json(const Samples& answer);
 

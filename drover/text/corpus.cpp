@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <limits>
 #include <map>
 #include <numeric>
@@ -67,7 +68,58 @@ void check_utf8(std::string_view text, const Place& place) {
                       static_cast<unsigned char>(text[bad])));
 }
 
+/// A number of classes (then the names stay empty), or names.
+void set_classes(CorpusOptions& options, std::string_view text) {
+  options.classes.clear();
+  options.class_count.reset();
+  if (text.empty()) return;
+  constexpr std::uint32_t most = 65000;
+  const OptionError wrong("classes", std::string(text),
+                          "a number of classes from 2 to 65000 or at least two names");
+  std::uint32_t count = 0;
+  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), count);
+  if (problem == std::errc() && end == text.data() + text.size()) {
+    if (count < 2 || count > most) throw wrong;
+    options.class_count = count;
+    return;
+  }
+  for (std::size_t at = 0; at <= text.size();) {
+    const std::size_t comma = std::min(text.find(',', at), text.size());
+    options.classes.emplace_back(text.substr(at, comma - at));
+    at = comma + 1;
+  }
+  if (options.classes.size() < 2 || options.classes.size() > most ||
+      std::ranges::find(options.classes, "") != options.classes.end())
+    throw wrong;
+}
+
+std::string classes_text(const CorpusOptions& options) {
+  return options.class_count ? std::to_string(*options.class_count)
+                             : fmt::format("{}", fmt::join(options.classes, ","));
+}
+
 }  // namespace
+
+void describe_files(OptionList& list, CorpusOptions& options) {
+  list.add_choice("encoding", "NAME", "of the texts: utf-8 or latin-1", options.encoding);
+  list.add_choice("input-format", "NAME", "of files: tsv, jsonl, svmlight or plain (a document each)",
+                  options.format, "by their names and content");
+}
+
+void describe(OptionList& list, CorpusOptions& options) {
+  list.add_syntax("classes", "N|NAME,...",
+                  "the classes: how many, or their names (any other label is then an error)",
+                  {[&options](std::string_view text) { set_classes(options, text); },
+                   [&options] { return classes_text(options); }},
+                  "those found, at least 2");
+  list.add("min-count", "N", "leave out words that occur less often in all documents together",
+           options.min_count, {1, 1e9});
+  list.add("ngrams", "N", "count runs of up to N neighbouring words as words too", options.ngrams, {1, 8});
+  list.add("stop-words", "LIST", "words to leave out: english, or a file with a word per line",
+           options.stop_words);
+  list.add("keep-case", "do not change letters to lower case", options.keep_case);
+  describe_files(list, options);
+}
 
 std::vector<std::string> read_stop_words(const std::string& list) {
   std::vector<std::string> words;
@@ -85,6 +137,7 @@ std::vector<std::string> read_stop_words(const std::string& list) {
 // Words get numbers as they come; finish() drops the rare ones and sorts the rest by frequency.
 struct CorpusBuilder::Data {
   CorpusOptions options;
+  const RunControl* control = nullptr;
   Tokeniser tokeniser;
   std::unordered_set<std::string, TextHash, std::equal_to<>> stop_words;
   WordIds ids;
@@ -114,6 +167,10 @@ struct CorpusBuilder::Data {
   }
 
   void begin(const std::string& label, const Place& place, std::string name) {
+    if (corpus.labels.size() % 64 == 0) {
+      fail_if_stopped(*control, "reading documents");
+      control->report({"reading documents", -1, corpus.labels.size()});
+    }
     std::uint32_t known = no_label;
     if (!label.empty()) {
       const auto found_class = class_ids.find(label);
@@ -161,18 +218,18 @@ struct CorpusBuilder::Data {
   }
 };
 
-CorpusBuilder::CorpusBuilder(const CorpusOptions& options) : data_(std::make_unique<Data>()) {
+CorpusBuilder::CorpusBuilder(const CorpusOptions& options, const RunControl& control)
+    : data_(std::make_unique<Data>()) {
   Data& data = *data_;
   data.options = options;
-  if (options.encoding != "utf-8" && options.encoding != "latin-1")
-    throw OptionError("encoding", options.encoding, "utf-8 or latin-1");
+  data.control = &control;
   for (std::string& word : read_stop_words(options.stop_words)) data.stop_words.insert(std::move(word));
   data.stop_words.insert(options.stop_word_list.begin(), options.stop_word_list.end());
   for (const std::string& word : options.vocabulary) data.word_id(word);
   data.fixed_vocabulary = !options.vocabulary.empty();
   for (const std::string& name : options.classes) {
     if (!data.class_ids.emplace(name, static_cast<std::uint32_t>(data.class_names.size())).second)
-      throw Error(ErrorKind::usage, fmt::format("class {} is named twice", name));
+      throw OptionError("classes", fmt::format("{}", fmt::join(options.classes, ",")), "each name once");
     data.class_names.push_back(name);
   }
 }
@@ -184,7 +241,7 @@ void CorpusBuilder::add_text(std::string_view text, const std::string& label, co
   Data& data = *data_;
   if (text.size() >= (std::size_t{1} << 31)) fail_at(place, "a document of 2 GB or more");
   data.begin(label, place, std::move(name));
-  if (data.options.encoding == "latin-1") {
+  if (data.options.encoding == TextEncoding::latin_1) {
     data.text_buffer = from_latin_1(text);
     text = data.text_buffer;
   } else {
@@ -194,7 +251,7 @@ void CorpusBuilder::add_text(std::string_view text, const std::string& label, co
   std::size_t kept = 0;
   for (const Token& token : data.tokens) {
     std::string_view word = text.substr(token.begin, token.end - token.begin);
-    if (data.options.lower_case) {
+    if (!data.options.keep_case) {
       data.tokeniser.lower_case(word, data.word_buffer);
       word = data.word_buffer;
     }
@@ -305,6 +362,14 @@ Corpus CorpusBuilder::finish() {
       rank[data.class_ids.find(corpus.classes[c])->second] = static_cast<std::uint32_t>(c);
     for (std::uint32_t& label : corpus.labels)
       if (label != no_label) label = rank[label];
+  }
+  if (const auto count = data.options.class_count) {
+    if (corpus.classes.size() > *count)
+      throw Error(ErrorKind::bad_data,
+                  fmt::format("the documents have {} different labels, more than the {} classes asked for",
+                              corpus.classes.size(), *count));
+    for (std::size_t k = corpus.classes.size(); k < *count; ++k)
+      corpus.classes.push_back(fmt::format("class {}", k + 1));
   }
   return std::move(corpus);
 }

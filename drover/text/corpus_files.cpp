@@ -8,10 +8,9 @@
 #include <functional>
 #include <nlohmann/json.hpp>
 
-#include "drover/core/option_list.hpp"
-#include "drover/text/corpus.hpp"
 #include "drover/io/model_archive.hpp"
 #include "drover/io/text_source.hpp"
+#include "drover/text/corpus.hpp"
 
 namespace drover {
 
@@ -70,7 +69,8 @@ std::string read_zip_member(zip_t* archive, zip_uint64_t index, const std::strin
   return bytes;
 }
 
-enum class FileFormat { tsv, jsonl, svmlight, plain };
+using FileFormat = DocumentFormat;
+using AskedFormat = std::optional<DocumentFormat>;
 
 bool looks_like_svmlight(std::string_view line) {
   // label, then index:count
@@ -82,11 +82,8 @@ bool looks_like_svmlight(std::string_view line) {
          colon + 1 < rest.size() && rest[colon + 1] >= '0' && rest[colon + 1] <= '9';
 }
 
-FileFormat recognise(TextSource& source, const std::string& asked) {
-  if (asked == "tsv") return FileFormat::tsv;
-  if (asked == "jsonl") return FileFormat::jsonl;
-  if (asked == "svmlight") return FileFormat::svmlight;
-  if (asked == "plain") return FileFormat::plain;
+FileFormat recognise(TextSource& source, AskedFormat asked) {
+  if (asked) return *asked;
   std::string name = source.name();
   if (name.ends_with(".gz")) name.resize(name.size() - 3);
   for (const auto& [ending, format] : {std::pair{".tsv", FileFormat::tsv},
@@ -113,7 +110,7 @@ void read_plain(TextSource& source, const std::string& label, CorpusBuilder& bui
   builder.add_text(text, label, {source.name(), 1, 1}, source.name());
 }
 
-void read_open_file(TextSource& source, const std::string& asked, CorpusBuilder& builder) {
+void read_open_file(TextSource& source, AskedFormat asked, CorpusBuilder& builder) {
   switch (recognise(source, asked)) {
     case FileFormat::tsv:
       return read_tsv_corpus(source, builder);
@@ -127,7 +124,7 @@ void read_open_file(TextSource& source, const std::string& asked, CorpusBuilder&
 }
 
 // A folder per class when there are folders; else files, each read as if named on its own.
-void read_members(std::vector<Member>& members, const std::string& top, const std::string& asked,
+void read_members(std::vector<Member>& members, const std::string& top, AskedFormat asked,
                   CorpusBuilder& builder) {
   std::sort(members.begin(), members.end(), [](const auto& a, const auto& b) { return a.path < b.path; });
   if (members.empty()) fail_at({top}, "expected documents, found none");
@@ -167,7 +164,7 @@ void read_members(std::vector<Member>& members, const std::string& top, const st
                              left_out == 1 ? "" : "s"));
 }
 
-void read_folder(const std::string& path, const std::string& asked, CorpusBuilder& builder) {
+void read_folder(const std::string& path, AskedFormat asked, CorpusBuilder& builder) {
   std::vector<Member> members;
   std::error_code problem;
   for (fs::recursive_directory_iterator at(path, problem), end; !problem && at != end;
@@ -187,7 +184,7 @@ void read_folder(const std::string& path, const std::string& asked, CorpusBuilde
   read_members(members, path, asked, builder);
 }
 
-void read_zip(const std::string& path, const std::string& asked, CorpusBuilder& builder) {
+void read_zip(const std::string& path, AskedFormat asked, CorpusBuilder& builder) {
   int code = 0;
   const std::unique_ptr<zip_t, void (*)(zip_t*)> archive(zip_open(path.c_str(), ZIP_RDONLY, &code),
                                                          zip_discard);
@@ -301,13 +298,9 @@ void read_svmlight_corpus(TextSource& source, CorpusBuilder& builder) {
   }
 }
 
-Corpus read_corpus(const std::vector<std::string>& paths, const CorpusOptions& options) {
-  for (const char* known : {"auto", "tsv", "jsonl", "svmlight", "plain", ""}) {
-    if (options.format == known) break;
-    if (*known == '\0')
-      throw OptionError("input-format", options.format, "auto, tsv, jsonl, svmlight or plain");
-  }
-  CorpusBuilder builder(options);
+Corpus read_corpus(const std::vector<std::string>& paths, const CorpusOptions& options,
+                   const RunControl& control) {
+  CorpusBuilder builder(options, control);
   for (const std::string& path : paths) {
     std::error_code ignored;
     if (path != "-" && fs::is_directory(path, ignored)) {
@@ -322,7 +315,9 @@ Corpus read_corpus(const std::vector<std::string>& paths, const CorpusOptions& o
     else
       read_open_file(source, options.format, builder);
   }
-  return builder.finish();
+  Corpus corpus = builder.finish();
+  corpus.source = fmt::format("{}", fmt::join(paths, ", "));
+  return corpus;
 }
 
 }  // namespace drover

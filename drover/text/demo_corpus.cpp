@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "drover/core/random.hpp"
+#include "drover/io/text_source.hpp"
 
 namespace drover {
 
@@ -96,6 +97,16 @@ std::string demo_corpus_tsv(std::uint64_t documents, std::uint64_t seed) {
   for (const DemoDocument& document : make_demo_corpus(documents, seed))
     text += document.label + "\t" + document.text + "\n";
   return text;
+}
+
+Corpus demo_corpus(std::uint64_t documents, std::uint64_t seed, const CorpusOptions& options) {
+  const std::string text = demo_corpus_tsv(documents, seed);
+  TextSource source(text, "demo");
+  CorpusBuilder builder(options);
+  read_tsv_corpus(source, builder);
+  Corpus corpus = builder.finish();
+  corpus.source = source.name();
+  return corpus;
 }
 
 }  // namespace drover

@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "drover/text/corpus.hpp"
+
 namespace drover {
 
 struct DemoDocument {
@@ -20,5 +22,8 @@ std::vector<DemoDocument> make_demo_corpus(std::uint64_t documents, std::uint64_
 
 /// The same as the lines of a TSV file, label<TAB>text.
 std::string demo_corpus_tsv(std::uint64_t documents, std::uint64_t seed);
+
+/// The same as documents in memory.
+Corpus demo_corpus(std::uint64_t documents, std::uint64_t seed, const CorpusOptions& options = {});
 
 }  // namespace drover

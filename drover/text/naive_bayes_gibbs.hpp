@@ -29,8 +29,8 @@
 
 #include "drover/core/random.hpp"
 #include "drover/core/types.hpp"
-#include "drover/text/dirichlet_multinomial.hpp"
 #include "drover/numeric/gamma_draws.hpp"
+#include "drover/text/dirichlet_multinomial.hpp"
 #include "drover/text/word_counts.hpp"
 
 namespace drover {

@@ -19,6 +19,26 @@ TextModel make_text_model(std::vector<std::string> classes, std::vector<std::str
           posterior.class_pseudo_count, posterior.word_pseudo_count};
 }
 
+TextModel count_text_model(const Corpus& corpus, std::span<const std::uint32_t> labels,
+                           double class_pseudo_count, double word_pseudo_count) {
+  const std::size_t classes = corpus.classes.size();
+  TextModel model{.classes = corpus.classes,
+                  .words = corpus.words,
+                  .class_documents = std::vector<double>(classes, 0.0),
+                  .word_counts = std::vector<double>(corpus.words.size() * classes, 0.0),
+                  .class_pseudo_count = class_pseudo_count,
+                  .word_pseudo_count = word_pseudo_count};
+  for (std::size_t d = 0; d < labels.size(); ++d) {
+    if (labels[d] == no_label) continue;
+    ++model.class_documents[labels[d]];
+    const auto words = corpus.counts.words_of(d);
+    const auto counts = corpus.counts.counts_of(d);
+    for (std::size_t e = 0; e < words.size(); ++e)
+      model.word_counts[words[e] * classes + labels[d]] += counts[e];
+  }
+  return model;
+}
+
 std::vector<double> predict_classes(const TextModel& model, const WordCounts& documents) {
   const std::size_t classes = model.classes.size();
   const double vocabulary = static_cast<double>(model.words.size());

@@ -7,9 +7,11 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "drover/text/corpus.hpp"
 #include "drover/text/text_posterior.hpp"
 #include "drover/text/word_counts.hpp"
 
@@ -26,6 +28,10 @@ struct TextModel {
 
 TextModel make_text_model(std::vector<std::string> classes, std::vector<std::string> words,
                           const TextPosterior& posterior);
+
+/// Ordinary naive Bayes: from the labelled documents alone.
+TextModel count_text_model(const Corpus& corpus, std::span<const std::uint32_t> labels,
+                           double class_pseudo_count = 1, double word_pseudo_count = 1);
 
 /// P(class | document) for every document, (document, class).
 std::vector<double> predict_classes(const TextModel& model, const WordCounts& documents);

@@ -3,20 +3,21 @@
 #include <algorithm>
 #include <cmath>
 
+#include "drover/core/json_writer.hpp"
 #include "drover/core/version.hpp"
 #include "drover/io/model_archive.hpp"
 
 namespace drover {
 
-void write_text_model(const std::string& path, const TextModelFile& file, const std::string& settings_json) {
+void write_text_model(const std::string& path, const TextModelFile& file) {
   ModelArchive archive("text");
   archive.header["made_by"] = std::string("drover ") + version();
   archive.header["classes"] = file.model.classes;
   archive.header["class_pseudo_count"] = file.model.class_pseudo_count;
   archive.header["word_pseudo_count"] = file.model.word_pseudo_count;
-  archive.header["lower_case"] = file.words.lower_case;
+  archive.header["lower_case"] = !file.words.keep_case;
   archive.header["ngrams"] = file.words.ngrams;
-  archive.header["settings"] = nlohmann::ordered_json::parse(settings_json);
+  archive.header["settings"] = nlohmann::ordered_json::parse(json_text(file.settings));
   archive.add("class_documents", file.model.class_documents);
   archive.add("words", file.model.words);
   archive.add("word_counts", file.model.word_counts);
@@ -30,7 +31,7 @@ TextModelFile read_text_model(const std::string& path) {
   file.model.classes = archive.member<std::vector<std::string>>("classes");
   file.model.class_pseudo_count = archive.member<double>("class_pseudo_count");
   file.model.word_pseudo_count = archive.member<double>("word_pseudo_count");
-  file.words.lower_case = archive.member<bool>("lower_case");
+  file.words.keep_case = !archive.member<bool>("lower_case");
   file.words.ngrams = archive.member<std::uint32_t>("ngrams");
   const std::size_t classes = file.model.classes.size();
   file.model.words = archive.array<std::string>("words");

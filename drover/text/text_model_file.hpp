@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "drover/core/details.hpp"
 #include "drover/text/corpus.hpp"
 #include "drover/text/text_model.hpp"
 
@@ -10,11 +11,11 @@ namespace drover {
 
 struct TextModelFile {
   TextModel model;
-  CorpusOptions words;  ///< lower_case, ngrams, stop_words; classes and vocabulary are the model's
+  CorpusOptions words;  ///< keep_case, ngrams, stop_words; classes and vocabulary are the model's
+  Details settings{};   ///< of the run that made it, for people to read; not read back
 };
 
-/// `settings_json` (a JSON object) is kept in the file's header for people to read.
-void write_text_model(const std::string& path, const TextModelFile& file, const std::string& settings_json);
+void write_text_model(const std::string& path, const TextModelFile& file);
 
 /// Raises cannot_read or bad_data. The options it returns make the model's words from other texts.
 TextModelFile read_text_model(const std::string& path);

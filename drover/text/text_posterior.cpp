@@ -179,8 +179,7 @@ std::uint32_t TextPosterior::label(std::size_t document) const {
 }
 
 TextPosterior sample_text(const WordCounts& documents, std::span<const std::uint32_t> labels,
-                          const NaiveBayesOptions& options, const TextRun& run,
-                          const std::function<bool(std::uint64_t, std::uint64_t)>& after_sweep) {
+                          const NaiveBayesOptions& options, const TextRun& run, const RunControl& control) {
   assert(run.sweeps >= run.thin && run.thin > 0);
   NaiveBayesGibbs sampler(documents, labels, options);
   Recorder recorder(sampler, labels);
@@ -188,27 +187,34 @@ TextPosterior sample_text(const WordCounts& documents, std::span<const std::uint
   result.classes = options.classes;
   result.trace.resize(options.chains);
   std::vector<std::vector<double>> kept(options.chains);
-  const std::uint64_t planned = run.burn_in + run.sweeps;
-  for (std::uint64_t t = 0; t < planned; ++t) {
+  const double updates_per_sweep = static_cast<double>(sampler.updates_per_sweep()) * options.chains;
+  std::uint64_t burn_in = run.burn_in;
+  for (std::uint64_t done = 0; done < burn_in + run.sweeps;) {
+    if (done < burn_in && done > 0 && control.time_fraction() >= 0.5) {  // it would leave nothing to count
+      burn_in = done;
+      result.shortened_burn_in = true;
+    }
     sampler.sweep();
+    ++done;
     for (std::uint32_t c = 0; c < options.chains; ++c) result.trace[c].push_back(sampler.chain(c).log_joint);
-    const bool past = t >= run.burn_in;
-    const bool go_on = after_sweep(t + 1, planned);
+    const bool past = done > burn_in;
     ++(past ? result.sweeps : result.burn_in);
-    // A run that is stopped before its first draw keeps the state it has reached.
-    if ((past && result.sweeps % run.thin == 0) || (!go_on && result.draws == 0)) {
+    if (past && result.sweeps % run.thin == 0) {
       recorder.keep();
       ++result.draws;
       for (std::uint32_t c = 0; c < options.chains; ++c) kept[c].push_back(sampler.chain(c).log_joint);
     }
-    if (!go_on) break;
+    const double fraction = static_cast<double>(done) / static_cast<double>(burn_in + run.sweeps);
+    control.report({past ? "sampling" : "burn-in", std::max(fraction, control.time_fraction()), done,
+                    updates_per_sweep * static_cast<double>(done), 0});
+    if (control.should_stop()) break;
   }
+  if (result.draws == 0) fail_stopped(control, "the sampler");
   recorder.finish(result);
   for (const auto& values : kept)
     result.kept_log_joint.insert(result.kept_log_joint.end(), values.begin(), values.end());
   result.log_joint = summarise({result.kept_log_joint.data(), options.chains, result.draws});
-  result.updates = static_cast<double>(sampler.updates_per_sweep()) * static_cast<double>(options.chains) *
-                   static_cast<double>(result.burn_in + result.sweeps);
+  result.updates = updates_per_sweep * static_cast<double>(result.burn_in + result.sweeps);
   return result;
 }
 

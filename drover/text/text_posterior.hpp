@@ -10,10 +10,10 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <span>
 #include <vector>
 
+#include "drover/core/run_control.hpp"
 #include "drover/diagnose/summary.hpp"
 #include "drover/text/naive_bayes_gibbs.hpp"
 
@@ -35,6 +35,7 @@ struct TextPosterior {
   double word_pseudo_count = 0;
   std::vector<std::vector<double>> trace;  ///< log joint by chain, every sweep from the first
   std::uint64_t burn_in = 0;               ///< sweeps done
+  bool shortened_burn_in = false;          ///< by the time limit
   std::uint64_t sweeps = 0;                ///< done after burn-in
   std::uint64_t draws = 0;                 ///< kept, per chain
   DrawsSummary log_joint{};                ///< of the kept draws
@@ -46,10 +47,11 @@ struct TextPosterior {
   std::uint32_t label(std::size_t document) const;
 };
 
-/// `after_sweep(done, planned)` is called after every sweep; false stops the run with what there is.
+/// Looks at the control after every sweep. A time limit that would end inside burn-in shortens it to half of
+/// the time. Raises stopped or interrupted when no draw was kept.
 TextPosterior sample_text(const WordCounts& documents, std::span<const std::uint32_t> labels,
                           const NaiveBayesOptions& options, const TextRun& run,
-                          const std::function<bool(std::uint64_t, std::uint64_t)>& after_sweep);
+                          const RunControl& control = no_control());
 
 /// The share of documents whose label is the truth (documents without truth are left out; NaN when none is
 /// left). With `renamed`, classes are first matched to true classes one to one, to agree most.

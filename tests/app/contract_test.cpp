@@ -118,6 +118,35 @@ TEST(Contract, ObservationsAndQueries) {
   expect_error("marginals " + sprinkler() + " --query raim", 64, "rain");
 }
 
+TEST(Contract, BestStatesAndValues) {
+  const std::string model = model_path("sprinkler.bif");
+  const auto best = drover_command("map " + model + " --observe lawn=wet --best 4 --json").json();
+  ASSERT_EQ(best["states"].size(), 4U);
+  EXPECT_EQ(best["optimal"], true);
+  EXPECT_EQ(best["states"][0]["assignment"], best["assignment"]);
+  for (std::size_t k = 1; k < 4; ++k)
+    EXPECT_LE(best["states"][k]["log_score"], best["states"][k - 1]["log_score"]);
+  EXPECT_NE(drover_command("map " + model + " --best 4").out.find("RANK"), std::string::npos);
+
+  // The most probable values of one variable are those of its marginal.
+  const auto of = drover_command("map " + model + " --observe lawn=wet --of rain --json").json();
+  const auto rain =
+      drover_command("marginals " + model + " --observe lawn=wet --query rain --json").json()["marginals"][0];
+  const std::vector<double> p = rain.get<std::vector<double>>();
+  const auto top = std::max_element(p.begin(), p.end());
+  EXPECT_EQ(of["variables"], nlohmann::json({"rain"}));
+  EXPECT_EQ(of["assignment"][0], top - p.begin());
+  EXPECT_NEAR(of["log_probability"], std::log(*top), 1e-9);
+  EXPECT_EQ(of["lower"], of["upper"]);
+  EXPECT_EQ(of["optimal"], true);
+
+  const CommandResult query = drover_command("map " + model + " --query rain");
+  EXPECT_NE(query.out.find("part of the best joint state"), std::string::npos);
+  expect_error("map " + model + " --of rain,rain", 64, "every variable once");
+  expect_error("map " + model + " --of nothing", 64, "nothing");
+  expect_error("map " + model + " --best 0", 64, "best");
+}
+
 TEST(Contract, ExitCodes) {
   TemporaryFolder folder;
   expect_error("marginals", 64, "MODEL");

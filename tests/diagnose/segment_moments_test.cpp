@@ -48,6 +48,51 @@ TEST(SegmentMoments, RhatEqualsThatOfTheDraws) {
   }
 }
 
+// The middle segment of an odd number belongs to neither half: the figure is that of the draws without it.
+TEST(SegmentMoments, RhatOfAnOddNumberLeavesOutTheMiddle) {
+  constexpr std::size_t chains = 5, length = 16;
+  std::vector<double> scratch;
+  for (const std::size_t segments : {3U, 5U, 9U}) {
+    // The halves differ in their means, so that none may be taken from the wrong place.
+    SegmentRun run = two_state_run(segments, 0.3, 0.8, chains, segments, length);
+    std::vector<double> kept;
+    for (std::size_t c = 0; c < chains; ++c)
+      for (std::size_t s = 0; s < segments; ++s)
+        if (s != segments / 2)
+          for (std::size_t t = 0; t < length; ++t) kept.push_back(run.draws[(c * segments + s) * length + t]);
+    const Draws draws{kept.data(), chains, (segments - 1) * length};
+    EXPECT_NEAR(rhat_from_segments(run.segments), rhat(draws), 1e-10) << segments;
+    EXPECT_NEAR(figures_from_segments(run.segments, scratch).rhat, rhat(draws), 1e-10) << segments;
+  }
+}
+
+// Standard errors that can be worked out by hand.
+TEST(SegmentMoments, StandardErrorsByHand) {
+  std::vector<double> scratch;
+  const auto expect_error = [&](const std::vector<double>& means, std::size_t chains, double variance) {
+    const SegmentMeans segments{means.data(), chains, means.size() / chains, 10, 1, chains};
+    EXPECT_NEAR(mcse_from_segments(segments), std::sqrt(variance), 1e-12);
+    EXPECT_NEAR(figures_from_segments(segments, scratch).mcse, std::sqrt(variance), 1e-12);
+    const double p = mean_from_segments(segments);
+    const double ess =
+        std::min(p * (1 - p) / variance,
+                 static_cast<double>(means.size()) * 10 * std::log10(static_cast<double>(means.size()) * 10));
+    EXPECT_NEAR(ess_from_segments(segments), ess, 1e-9 * ess);
+    EXPECT_NEAR(figures_from_segments(segments, scratch).ess, ess, 1e-9 * ess);
+  };
+  // Chains alike, batches apart: four squares of 0.1, two degrees of freedom, four batches.
+  expect_error({0.2, 0.4, 0.4, 0.2}, 2, 0.04 / 2 / 4);
+  // Chains apart, batches alike: three means 0.2 apart have variance 0.04.
+  expect_error({0.2, 0.4, 0.6, 0.2, 0.4, 0.6}, 3, 0.04 / 3);
+  // Segments in equal pairs: eight batches of two vary by 0.1 each; single ones would say 16 / 15 / 16.
+  std::vector<double> pairs;
+  for (std::size_t s = 0; s < 16; ++s) pairs.push_back(s / 2 % 2 == 0 ? 0.4 : 0.6);
+  expect_error(pairs, 1, 0.01 * 8 / 7 / 8);
+  // An odd one at the start is left out of the batches of two.
+  pairs.insert(pairs.begin(), 0.5);
+  expect_error(pairs, 1, 0.01 * 8 / 7 / 8);
+}
+
 struct Coverage {
   double inside = 0;
   double error_ratio = 0;  // mean MCSE over the true standard error

@@ -112,6 +112,50 @@ TEST(Herding, EnumerationAndTreeReachTheMaximum) {
   }
 }
 
+// Start weights decide the first pseudo-samples of every way to maximise.
+TEST(Herding, StartWeightsCountInEveryEngine) {
+  const std::vector<std::uint32_t> cardinalities = {2, 3, 2, 2};
+  for (std::uint32_t seed = 1; seed <= 10; ++seed) {
+    const Moments moments = random_moments(cardinalities, 2, 30, seed);
+    RandomSequence random(seed, Stream::generate);
+    std::vector<double> start;
+    for (std::size_t f = 0; f < moments.set.size(); ++f) start.push_back(5 * random.normal());
+    double best = -1e300;
+    std::vector<Value> x(4), best_state;
+    for (x[0] = 0; x[0] < 2; ++x[0])
+      for (x[1] = 0; x[1] < 3; ++x[1])
+        for (x[2] = 0; x[2] < 2; ++x[2])
+          for (x[3] = 0; x[3] < 2; ++x[3])
+            if (score(moments.set, start, x) > best) {
+              best = score(moments.set, start, x);
+              best_state = x;
+            }
+    for (HerdSearch search : {HerdSearch::enumerate, HerdSearch::tree}) {
+      Herding herding(moments, {.search = search, .start_weights = start});
+      const auto first = herding.step();
+      EXPECT_EQ(std::vector<Value>(first.begin(), first.end()), best_state) << "seed " << seed;
+    }
+  }
+}
+
+// A moment beyond what any state can have makes its weight grow by what is missing, at every sample.
+TEST(Herding, GrowthRatesAreWhatIsMissing) {
+  for (double mu : {1.5, -0.25}) {
+    const Moments moments{complete_features({2}, 1), {mu}};
+    for (const std::uint64_t stop_at : {std::uint64_t{100000}, std::uint64_t{1000}, std::uint64_t{512}}) {
+      Herding herding(moments, {.search = HerdSearch::enumerate});
+      RunControl control;
+      std::uint64_t taken = 0;
+      control.stop_when([&] { return taken >= stop_at; });
+      const HerdSummary summary = run_herding(
+          herding, 100000, {}, [&](std::span<const Value>) { ++taken; }, control);
+      ASSERT_EQ(summary.growing.size(), 1U) << mu << " " << stop_at;
+      // Weights are sums of `samples` numbers, rounded each time.
+      EXPECT_NEAR(summary.growing[0].rate, mu > 1 ? mu - 1 : mu, 1e-9) << stop_at;
+    }
+  }
+}
+
 TEST(Herding, EnumerationReachesTheMaximumOfCompleteSets) {
   for (std::uint32_t n : {2U, 3U, 5U, 9U}) {
     for (std::uint32_t order : {2U, 3U}) {

@@ -138,6 +138,38 @@ TEST(MeanField, SpinsAgreeWithTables) {
   }
 }
 
+// Uniform over all distributions, and another one for every start, seed and variable: of K states each has
+// mean 1 / K and variance (K - 1) / K^2 / (K + 1); pairs of starts, seeds and variables are not correlated.
+TEST(MeanField, RandomStartsAreUniformAndIndependent) {
+  for (const std::uint32_t states : {2U, 3U}) {
+    const Graph graph = compile(potts(chain_edges(2), states, Draw::constant(1), Draw::normal(0, 1), 5));
+    const MeanField field(graph);
+    constexpr int count = 4000;
+    const double variance = (states - 1.0) / states / states / (states + 1);
+    std::vector<std::vector<double>> starts, seeds;
+    for (std::uint32_t k = 0; k < count + 1; ++k) {
+      starts.push_back(field.start_at_random(7, k));
+      seeds.push_back(field.start_at_random(1000 + k, 3));
+    }
+    double mean = 0, squares = 0, between_starts = 0, between_seeds = 0, between_variables = 0;
+    const double centre = 1.0 / states;
+    for (std::size_t k = 0; k < count; ++k) {
+      const double here = starts[k][0] - centre;
+      mean += here / count;
+      squares += here * here / count;
+      between_starts += here * (starts[k + 1][0] - centre) / count;
+      between_seeds += (seeds[k][0] - centre) * (seeds[k + 1][0] - centre) / count;
+      between_variables += here * (starts[k][states] - centre) / count;
+    }
+    // Every term lies in an interval of length 1, and products have deviation `variance`.
+    EXPECT_NEAR(mean, 0, 5 * std::sqrt(variance / count));
+    EXPECT_NEAR(squares, variance, 5 * 0.5 / std::sqrt(count));
+    EXPECT_NEAR(between_starts, 0, 5 * variance / std::sqrt(count));
+    EXPECT_NEAR(between_seeds, 0, 5 * variance / std::sqrt(count));
+    EXPECT_NEAR(between_variables, 0, 5 * variance / std::sqrt(count));
+  }
+}
+
 TEST(MeanField, SameBitsForAnyNumberOfThreads) {
   const Graph spins = compile(ising(grid_edges(200, 150, false), Draw::constant(0.4), Draw::normal(0, 1), 3));
   const Graph many = compile(potts(grid_edges(150, 150, false), 4, Draw::constant(1), Draw::normal(0, 1), 3));

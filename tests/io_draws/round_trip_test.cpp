@@ -187,6 +187,10 @@ for name, a in {"int64": d, "uint8": d.astype("u1"), "big": d.astype(">i4"), "ui
                 "big2": d.astype(">u2"), "half": d + 0.5}.items():
     numpy.savez(folder + "/" + name + ".npz", draws=a)
     numpy.savez_compressed(folder + "/" + name + "_c.npz", other=numpy.array("text"), first=a)
+for kind in "i1 <i2 >i2 <i4 >i4 <i8 >i8 <f4 >f8".split():
+    numpy.savez(folder + "/minus_" + kind.replace("<", "l").replace(">", "b") + ".npz", draws=(d - 12).astype(kind))
+for kind in "u1 <u2 >u2 <u4 >u4 <u8 >u8".split():
+    numpy.savez(folder + "/high_" + kind.replace("<", "l").replace(">", "b") + ".npz", draws=(d + 200).astype(kind))
 numpy.savez(folder + "/flat.npz", d[0])
 numpy.savez(folder + "/line.npz", d[0, :, 1] > 4)
 numpy.savez(folder + "/four.npz", draws=numpy.zeros((1, 2, 3, 4)))
@@ -207,6 +211,18 @@ numpy.savez(folder + "/scored.npz", draws=d, log_score=d[:, :, 0] / 2, variables
                 << name;
     }
   }
+  // Signs and high bits of every width, both orders of bytes.
+  const auto expect_shifted = [&](const std::string& name, double shift) {
+    const DrawFile file = read_draws(folder.file(name + ".npz"));
+    for (std::size_t t = 0, i = 0; t < 4; ++t)
+      for (std::size_t c = 0; c < 2; ++c)
+        for (std::size_t v = 0; v < 3; ++v, ++i)
+          ASSERT_EQ(number_at(file, i), static_cast<double>(c * 12 + t * 3 + v) + shift) << name;
+  };
+  for (const char* kind : {"i1", "li2", "bi2", "li4", "bi4", "li8", "bi8", "lf4", "bf8"})
+    expect_shifted(std::string("minus_") + kind, -12);
+  for (const char* kind : {"u1", "lu2", "bu2", "lu4", "bu4", "lu8", "bu8"})
+    expect_shifted(std::string("high_") + kind, 200);
   const DrawFile flat = read_draws(folder.file("flat.npz"));
   EXPECT_EQ(flat.chains, 1U);
   EXPECT_EQ(flat.draws, 4U);

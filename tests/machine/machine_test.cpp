@@ -173,6 +173,63 @@ TEST(Gradient, BlockGibbsAgreesWithExact) {
   }
 }
 
+// What k steps of block Gibbs from given rows make of a machine of two visible and two hidden units, exactly,
+// by the matrix of one step. Strong weights: after a step or two the rows are far from forgotten, so every
+// step must draw afresh. 400 rows and 250 repetitions are 10^5 independent chains.
+TEST(Gradient, ContrastiveDivergenceHasTheLawOfItsSteps) {
+  BinaryMachine machine = random_machine(MachineKind::rbm, 2, 2, 4, 2.0);
+  constexpr std::size_t rows = 400;
+  std::vector<Value> values;
+  for (std::size_t r = 0; r < rows; ++r) {
+    values.push_back(1);
+    values.push_back(static_cast<Value>(r % 2));
+  }
+  const auto probability = [&](std::size_t unit, bool hidden, std::uint32_t others) {
+    double field = machine.biases[hidden ? 2 + unit : unit];
+    for (std::size_t o = 0; o < 2; ++o)
+      if (others >> o & 1) field += machine.weights[hidden ? o * 2 + unit : unit * 2 + o];
+    return 1 / (1 + std::exp(-field));
+  };
+  const auto joint = [&](std::uint32_t state, bool hidden, std::uint32_t others) {
+    double p = 1;
+    for (std::size_t u = 0; u < 2; ++u) {
+      const double one = probability(u, hidden, others);
+      p *= state >> u & 1 ? one : 1 - one;
+    }
+    return p;
+  };
+  const TrainingData data{values, 2};
+  for (const std::uint32_t steps : {1U, 2U, 3U}) {
+    std::vector<double> law(4, 0.0);
+    law[1] = law[3] = 0.5;
+    std::vector<double> start = law;
+    for (std::uint32_t step = 0; step < steps; ++step) {
+      std::vector<double> next(4, 0.0);
+      for (std::uint32_t v = 0; v < 4; ++v)
+        for (std::uint32_t h = 0; h < 4; ++h)
+          for (std::uint32_t w = 0; w < 4; ++w) next[w] += law[v] * joint(h, true, v) * joint(w, false, h);
+      law = next;
+    }
+    const MachineSamplerOptions options{.chains = rows, .sweeps = steps, .persistent = false, .seed = 9};
+    const auto source = block_gibbs_gradient(data, options);
+    const auto list = all_rows(rows);
+    constexpr int repeats = 250;
+    std::vector<double> found(4, 0.0);
+    Statistics one;
+    for (int t = 0; t < repeats; ++t) {
+      source->gradient(machine, list, static_cast<std::uint64_t>(t), one);
+      for (std::size_t e = 0; e < 4; ++e) found[e] += static_cast<double>(one.weights[e]) / repeats;
+    }
+    for (std::size_t i = 0; i < 2; ++i)
+      for (std::size_t j = 0; j < 2; ++j) {
+        double expected = 0;
+        for (std::uint32_t v = 0; v < 4; ++v)
+          if (v >> i & 1) expected += (start[v] - law[v]) * probability(j, true, v);
+        EXPECT_NEAR(found[i * 2 + j], expected, 5 * 0.5 / std::sqrt(repeats * rows)) << steps << " steps";
+      }
+  }
+}
+
 // Rows with few units on are summed unit by unit, those with many by tables of four units.
 TEST(RbmBatch, ConditionalsAndSumsAreTheirDefinition) {
   constexpr std::size_t count = 41;
@@ -266,6 +323,30 @@ TEST(UpdateRule, AdamAndShrinkage) {
   adam.step(p, std::vector<float>{5, -0.001F}, false);
   EXPECT_NEAR(p[0], 0.1, 1e-5);
   EXPECT_NEAR(p[1], -0.1, 1e-5);
+  // L2 pulls every rule's parameters towards zero, as a part of the gradient; biases are left alone.
+  for (const StepRule rule : {StepRule::sgd, StepRule::momentum, StepRule::adam}) {
+    std::vector<float> weights = {2, -2}, biases = {2, -2};
+    UpdateRule shrinking({.rule = rule, .rate = 0.1, .l2 = 0.5}, 2),
+        fixed({.rule = rule, .rate = 0.1, .l2 = 0.5}, 2);
+    shrinking.step(weights, std::vector<float>{0, 0}, true);
+    fixed.step(biases, std::vector<float>{0, 0}, false);
+    EXPECT_NEAR(weights[0], 1.9, 1e-6);  // 0.1 * 0.5 * 2, and Adam's first step has the length of the rate
+    EXPECT_NEAR(weights[1], -1.9, 1e-6);
+    EXPECT_EQ(biases, (std::vector<float>{2, -2}));
+  }
+  // Two steps of momentum with decay of the rate: v = 1, then 0.9 + 1 - 0.5 * 0.1 ...
+  std::vector<float> moving = {0};
+  UpdateRule momentum({.rule = StepRule::momentum, .rate = 0.1, .decay = 1, .momentum = 0.9, .l2 = 0.5}, 1);
+  momentum.step(moving, std::vector<float>{1}, true);
+  EXPECT_NEAR(moving[0], 0.1, 1e-6);
+  momentum.step(moving, std::vector<float>{1}, true);
+  EXPECT_NEAR(moving[0], 0.1 + 0.05 * (0.9 + 1 - 0.05), 1e-6);
+  // Two of Adam: g = 1, then 3; first moments 0.1, 0.39 over 0.19; second 0.001, 0.009999 over 0.001999.
+  std::vector<float> adaptive = {0};
+  UpdateRule second({.rule = StepRule::adam, .rate = 0.1}, 1);
+  second.step(adaptive, std::vector<float>{1}, true);
+  second.step(adaptive, std::vector<float>{3}, true);
+  EXPECT_NEAR(adaptive[0], 0.1 + 0.1 * (0.39 / 0.19) / std::sqrt(0.009999 / 0.001999), 1e-5);
   // L1 takes rate * l1 and stops at zero.
   std::vector<float> q = {0.5F, 0.05F};
   UpdateRule sgd({.rule = StepRule::sgd, .rate = 0.1, .l1 = 1}, 2);

@@ -3,9 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <numeric>
 
 #include "drover/core/random.hpp"
+#include "drover/run/segment_diagnostics.hpp"
 
 namespace drover {
 namespace {
@@ -50,6 +52,167 @@ TEST(SegmentStore, GroupsChainsWhenMemoryIsShort) {
   store.means_of_entry(17, means);
   EXPECT_EQ(means, (std::vector<double>{1, 1, 1, 1, 0, 0, 0, 0}));
   EXPECT_DOUBLE_EQ(store.mean(17), 0.5);
+}
+
+// 21 chains in groups of 4: the last group is one chain, and counts as one.
+TEST(SegmentStore, AGroupCountsAsManyTimesAsItHasChains) {
+  constexpr std::size_t entries = 10;
+  constexpr std::uint32_t chains = 21, lanes = 8;
+  SegmentStore store(entries, chains, entries * 8 * 8 * sizeof(float));
+  ASSERT_EQ(store.chains_per_group(), 4U);
+  ASSERT_EQ(store.groups(), 6U);
+  RandomSequence random(3, Stream::generate);
+  std::vector<LaneSums> sums(3, LaneSums(entries * lanes, 0.0F));
+  std::vector<double> total(entries, 0.0);
+  for (int segment = 0; segment < 3; ++segment) {
+    for (std::uint32_t c = 0; c < chains; ++c)
+      for (std::size_t e = 0; e < entries; ++e) {
+        const auto value = static_cast<float>(random.uniform());
+        sums[c / lanes][e * lanes + c % lanes] = value;
+        total[e] += value;
+      }
+    store.close_segment(sums, lanes, 1);
+  }
+  for (std::size_t e = 0; e < entries; ++e) EXPECT_NEAR(store.mean(e), total[e] / (3 * chains), 1e-6);
+}
+
+// Absorbed in parts or at once, in groups or apart, a segment is the mean of all its draws.
+TEST(SegmentStore, PartsOfASegmentAreWeighedByTheirDraws) {
+  for (const std::size_t memory : {std::size_t{1} << 20, std::size_t{4 * 8 * 8}}) {
+    SegmentStore store(4, 16, memory);
+    std::vector<LaneSums> sums(1, LaneSums(4 * 16, 0.0F));
+    std::fill(sums[0].begin(), sums[0].end(), 3.0F);
+    store.absorb(sums, 16, 3);  // three draws of 1
+    store.absorb(sums, 16, 2);  // two of 0
+    std::fill(sums[0].begin(), sums[0].end(), 0.5F);
+    store.close_segment(sums, 16, 1);  // one of 1/2
+    std::vector<double> means;
+    store.means_of_entry(2, means);
+    EXPECT_EQ(store.draws(), 6U);
+    for (const double mean : means) EXPECT_NEAR(mean, 3.5 / 6, 1e-6);
+  }
+}
+
+// The last segment of a run may be short; when it fills the store it is merged by its draws, not by halves.
+TEST(SegmentStore, AShortSegmentIsMergedByItsDraws) {
+  SegmentStore store(1, 1, 1 << 20);
+  std::vector<LaneSums> sums(1, LaneSums(1, 0.0F));
+  double total = 0;
+  std::uint64_t draws = 0;
+  const auto close = [&](float mean, std::uint64_t count) {
+    sums[0][0] = mean * static_cast<float>(count);
+    total += static_cast<double>(mean) * static_cast<double>(count);
+    draws += count;
+    store.close_segment(sums, 1, count);
+  };
+  while (store.segment_length() < 4) close(static_cast<float>(draws % 5) / 4, store.segment_length());
+  while (store.segments() < 15) close(static_cast<float>(draws % 3) / 2, 4);
+  close(1, 1);  // the sixteenth
+  ASSERT_EQ(store.segments(), 8U);
+  EXPECT_EQ(store.draws_of_segments().back(), 5U);
+  std::vector<double> means;
+  store.means_of_entry(0, means);
+  const double fourteenth = static_cast<double>((draws - 5) % 3) / 2;
+  EXPECT_NEAR(means.back(), (4 * fourteenth + 1) / 5, 1e-6);
+  EXPECT_NEAR(store.mean(0), total / static_cast<double>(draws), 1e-6);
+}
+
+// 64 chains with means 1/2 + or - d, arranged so that the groups of four show every pattern of signs once:
+// their means have exactly a quarter of the chains' variance, so both stores must say the same of the chains,
+// up to their degrees of freedom: n halves estimate a variance with n / (n - 1) times the mean square.
+TEST(SegmentDiagnostics, RhatOfGroupedChainsIsThatOfTheChains) {
+  constexpr std::uint32_t chains = 64;
+  constexpr double d = 0.1, draws = 1000;
+  DiagnosisRoom room;
+  for (const bool grouped : {false, true}) {
+    SegmentStore store(1, chains, grouped ? 16 * 8 * sizeof(float) : 1 << 20);
+    ASSERT_EQ(store.groups(), grouped ? 16U : 64U);
+    std::vector<LaneSums> sums(1, LaneSums(chains, 0.0F));
+    for (int segment = 0; segment < 4; ++segment) {
+      for (std::uint32_t c = 0; c < chains; ++c)
+        sums[0][c] = static_cast<float>(draws * (0.5 + ((c / 4) >> (c % 4) & 1 ? d : -d)));
+      store.close_segment(sums, chains, static_cast<std::uint64_t>(draws));
+    }
+    const double halves = 2.0 * store.groups(), square = grouped ? d * d / 4 : d * d, length = 2 * draws;
+    // Spread within and between, as segment_moments.hpp has them.
+    const double within = 0.25 - square, between = square * halves / (halves - 1);
+    const double ratio = (within + between) * (length - 1) / (length * within);
+    const double expected = grouped ? std::sqrt(1 + 4 * (ratio - 1)) : std::sqrt(ratio);
+    const EntryDiagnostics found = diagnose_entry(store, 0, room);
+    EXPECT_NEAR(found.rhat, expected, 1e-5);
+    // The whole point: within a tenth of what the chains themselves say.
+    EXPECT_NEAR(found.rhat - 1, 0.0204, 0.002) << grouped;
+    EXPECT_NEAR(worst_entry(store).rhat_max, found.rhat, 1e-12);
+  }
+}
+
+// A short last segment counts for the mean and not for the figures, which need equal lengths.
+TEST(SegmentDiagnostics, AShortLastSegmentIsLeftOut) {
+  DiagnosisRoom room;
+  SegmentStore whole(1, 4, 1 << 20), longer(1, 4, 1 << 20);
+  std::vector<LaneSums> sums(1, LaneSums(4, 0.0F));
+  RandomSequence random(5, Stream::generate);
+  for (int segment = 0; segment < 6; ++segment)
+    for (SegmentStore* store : {&whole, &longer}) {
+      if (store == &whole)
+        for (float& sum : sums[0]) sum = static_cast<float>(8 * random.uniform());
+      const LaneSums kept = sums[0];
+      store->close_segment(sums, 4, 8);
+      sums[0] = kept;
+    }
+  std::fill(sums[0].begin(), sums[0].end(), 3.0F);
+  longer.close_segment(sums, 4, 3);
+  const EntryDiagnostics a = diagnose_entry(whole, 0, room), b = diagnose_entry(longer, 0, room);
+  EXPECT_EQ(a.rhat, b.rhat);
+  EXPECT_EQ(a.mcse, b.mcse);
+  EXPECT_NEAR(longer.mean(0), (48 * whole.mean(0) + 3) / 51, 1e-6);
+}
+
+// Chains that never leave their start have no error; a constant that is no certainty is exact.
+TEST(SegmentDiagnostics, ConstantsAreEitherStuckOrExact) {
+  DiagnosisRoom room;
+  for (const double value : {0.0, 0.3, 1.0}) {
+    SegmentStore store(1, 4, 1 << 20);
+    std::vector<LaneSums> sums(1, LaneSums(4, 0.0F));
+    for (int segment = 0; segment < 4; ++segment) {
+      std::fill(sums[0].begin(), sums[0].end(), static_cast<float>(4 * value));
+      store.close_segment(sums, 4, 4);
+    }
+    const EntryDiagnostics found = diagnose_entry(store, 0, room);
+    const Diagnostics worst = worst_entry(store);
+    if (value == 0.3) {
+      EXPECT_EQ(found.mcse, precision_floor);
+      EXPECT_EQ(worst.rhat_max, 1);
+      EXPECT_TRUE(std::isinf(worst.ess_min));
+    } else {
+      EXPECT_TRUE(std::isnan(found.mcse));
+      EXPECT_TRUE(std::isnan(worst.rhat_max));
+    }
+  }
+}
+
+// The worst of all entries: the largest R-hat and error, the smallest sample size, wherever they stand.
+TEST(SegmentDiagnostics, TheWorstEntryIsTheWorst) {
+  DiagnosisRoom room;
+  constexpr std::size_t entries = 500;
+  SegmentStore store(entries, 8, 1 << 22);
+  RandomSequence random(9, Stream::generate);
+  std::vector<LaneSums> sums(1, LaneSums(entries * 8, 0.0F));
+  for (int segment = 0; segment < 6; ++segment) {
+    for (float& sum : sums[0]) sum = static_cast<float>(8 * random.uniform());
+    store.close_segment(sums, 8, 8);
+  }
+  Diagnostics expected{0, 1e300, 0};
+  for (std::size_t e = 0; e < entries; ++e) {
+    const EntryDiagnostics one = diagnose_entry(store, e, room);
+    expected.rhat_max = std::max(expected.rhat_max, one.rhat);
+    expected.ess_min = std::min(expected.ess_min, one.ess);
+    expected.mcse_max = std::max(expected.mcse_max, one.mcse);
+  }
+  const Diagnostics worst = worst_entry(store);
+  EXPECT_EQ(worst.rhat_max, expected.rhat_max);
+  EXPECT_EQ(worst.ess_min, expected.ess_min);
+  EXPECT_EQ(worst.mcse_max, expected.mcse_max);
 }
 
 }  // namespace

@@ -201,6 +201,22 @@ TEST(AnnealedImportance, RefusesZerosAndSaysWhy) {
   }
 }
 
+// 400 weights, half of them 1 - e and half 1 + e: a resampled mean is normal with deviation e / 20 up to
+// 1 / 400, so the ends of 95 % lie 1.960 deviations away (those of 90 % would lie at 1.645). A quantile of
+// 2000 resamples errs by sqrt(.025 .975 / 2000) / density = 0.060 deviations; both ends of 40 seeds average
+// to 0.0067; the log's curvature takes e / 20 / 2 of it: 5 errors and that are 0.04.
+TEST(AnnealedImportance, TheIntervalIsOf95Percent) {
+  constexpr double e = 0.2;
+  std::vector<double> log_weights;
+  for (int i = 0; i < 400; ++i) log_weights.push_back(std::log(i % 2 ? 1 + e : 1 - e));
+  double width = 0;
+  for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+    const ImportanceResult result = importance_estimate(log_weights, 3, seed);
+    width += (result.upper - result.lower) / 2 / (e / 20) / 40;
+  }
+  EXPECT_NEAR(width, 1.960, 0.04);
+}
+
 TEST(AnnealedImportance, EstimateOfKnownWeights) {
   const ImportanceResult result = importance_estimate({0, std::log(3.0)}, 10, 1);
   EXPECT_NEAR(result.log_z, 10 + std::log(2.0), 1e-12);

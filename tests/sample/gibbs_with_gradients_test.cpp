@@ -89,6 +89,42 @@ TEST(DenseGibbsWithGradients, ReachesTheDistribution) {
   for (std::uint64_t seed = 1; seed <= 10; ++seed) expect_dense(random_spins(seed, 0.25), seed, false, 60);
 }
 
+// Without factors every proposal is taken, so that a sweep of n (or n + 1, by a coin) flips changes the
+// parity of the state by a fair coin: over one chain both the parity and its changes are half of the time 1.
+// Without the coin an even n would never change it and an odd n always.
+template <class State, class Step, class Read>
+void expect_free_parity(State state, std::size_t size, Step step, Read read) {
+  constexpr int sweeps = 4000;
+  std::vector<Value> x(size);
+  int odd = 0, changes = 0, last = 0;
+  for (int sweep = 0; sweep < sweeps; ++sweep) {
+    step(state, static_cast<std::uint64_t>(sweep));
+    read(state, x);
+    int parity = 0;
+    for (Value value : x) parity ^= value;
+    odd += parity;
+    changes += sweep > 0 && parity != last;
+    last = parity;
+  }
+  EXPECT_NEAR(odd, sweeps / 2, 5 * std::sqrt(sweeps) / 2) << size;
+  EXPECT_NEAR(changes, sweeps / 2, 5 * std::sqrt(sweeps) / 2) << size;
+}
+
+TEST(GibbsWithGradients, OneChainVisitsBothParities) {
+  for (const std::uint32_t n : {1U, 2U, 4U, 5U}) {
+    const Graph graph = compile(ising(complete_edges(n), Draw::constant(0), Draw::constant(0), 1));
+    const SpinGraph spins = spin_graph(graph);
+    const GibbsWithGradients plain(spins);
+    expect_free_parity(
+        plain.start(1, 0), n, [&](auto& state, std::uint64_t sweep) { plain.sweep(state, sweep); },
+        [&](const auto& state, std::span<Value> x) { plain.read(state, 0, x); });
+    const DenseGibbsWithGradients dense(spins);
+    expect_free_parity(
+        dense.start(1, 0), n, [&](auto& state, std::uint64_t sweep) { dense.sweep(state, sweep); },
+        [&](const auto& state, std::span<Value> x) { dense.read(state, x); });
+  }
+}
+
 TEST(DenseGibbsWithGradients, HugeFields) {
   // Fields far beyond the range of float exponentials: the state is driven to the only likely one and stays,
   // and on the way there sums fall by more than a float can hold.

@@ -231,6 +231,47 @@ TEST(Tempering, RoundTripsOfAFlatModel) {
   EXPECT_NEAR(report.round_trip_rate, 0.5, 0.02);
 }
 
+// A frozen model whose first swap is a fair coin: rung 0 holds score 0, rung 1 score log 2. The coins of all
+// ladders are independent: half of them fall, and those of any two ladders at a given distance agree half of
+// the time (4096 coins have a deviation of 32).
+TEST(Tempering, EveryLadderHasItsOwnRandomNumbers) {
+  struct Frozen : ReferenceKernel {
+    using ReferenceKernel::ReferenceKernel;
+    void sweep(State&, std::uint64_t) const {}
+    void sweep(State&, std::uint64_t, ConditionalSums) const {}
+  };
+  Model model;
+  model.cardinalities = {2};
+  const double field[2] = {0, std::log(2.0)};
+  model.unaries.add(0, field);
+  const Graph graph = compile(model);
+  const Frozen kernel(graph, 64);
+  const Tempering tempering(kernel, {{0, 1}});
+  ASSERT_EQ(tempering.lanes(), 32U);
+  constexpr std::uint32_t count = 4096;
+  std::vector<int> coins;
+  const std::vector<Value> hot = {0}, cold = {1};
+  std::vector<Value> x(1);
+  for (std::uint32_t first = 0; first < count + 64; first += 32) {
+    auto state = tempering.start(5, first);
+    for (std::uint32_t ladder = 0; ladder < 32; ++ladder) {
+      tempering.write_rung(state, ladder, 0, hot);
+      tempering.write_rung(state, ladder, 1, cold);
+    }
+    tempering.sweep(state, 0);
+    for (std::uint32_t ladder = 0; ladder < 32; ++ladder) {
+      tempering.read(state, ladder, x);
+      coins.push_back(x[0]);
+    }
+  }
+  for (std::uint32_t distance = 0; distance <= 64; ++distance) {
+    int agree = 0;
+    for (std::uint32_t c = 0; c < count; ++c)
+      agree += distance == 0 ? coins[c] : coins[c] == coins[c + distance];
+    EXPECT_NEAR(agree, count / 2, 5 * 32) << "ladders " << distance << " apart";
+  }
+}
+
 TEST(Tempering, SameBitsHoweverTheReplicasAreGrouped) {
   const Graph graph = compile(testing::random_model(21, {.variables = 8, .factors = 12}));
   const Ladder ladder{{0, 0.3, 0.6, 1}};

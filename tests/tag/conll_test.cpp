@@ -4,9 +4,9 @@
 #include <gtest/gtest.h>
 
 #include "drover/tag/crf_file.hpp"
-#include "drover/tag/feature_templates.hpp"
 #include "drover/tag/crf_tag.hpp"
 #include "drover/tag/crf_train.hpp"
+#include "drover/tag/feature_templates.hpp"
 #include "drover/tag/generate_tagged.hpp"
 #include "tests/support/io_support.hpp"
 
@@ -58,8 +58,8 @@ TEST(Conll, RenamesTypes) {
       read("a B-PERSON\nb I-PERSON\nc B-MISC\nd O\n", {.rename = {{"PERSON", "PER"}, {"MISC", "O"}}});
   EXPECT_EQ(text.label_names, (std::vector<std::string>{"B-PER", "I-PER", "O"}));
   EXPECT_EQ(text.labels, (std::vector<LabelId>{0, 1, 2, 2}));
-  EXPECT_THROW(parse_renaming("PERSON"), Error);
-  EXPECT_EQ(parse_renaming("A=B,C=O").size(), 2U);
+  EXPECT_THROW(parse_pairs("rename", "PERSON"), Error);
+  EXPECT_EQ(parse_pairs("rename", "A=B,C=O").size(), 2U);
 }
 
 TEST(Conll, FaultsHaveTheirPlace) {
@@ -93,6 +93,11 @@ TEST(Conll, MatchesLabelsOfOtherSchemes) {
   TaggedText nothing = read("a O\n");
   match_labels(nothing, {"B-PER", "O"}, LabelScheme::bio);
   EXPECT_EQ(nothing.labels, (std::vector<LabelId>{1}));
+  // A label that the model does not have is kept beyond its own, so that it counts as an error.
+  TaggedText other = read("a B-LOC\nb B-PER\n");
+  EXPECT_EQ(match_labels(other, {"O", "B-PER"}, LabelScheme::bio, UnknownLabels::kept), 1U);
+  EXPECT_EQ(other.labels, (std::vector<LabelId>{2, 1}));
+  EXPECT_EQ(other.label_names, (std::vector<std::string>{"O", "B-PER", "B-LOC"}));
 }
 
 TEST(Conll, WritesWhatItReads) {
@@ -202,9 +207,7 @@ TEST(CrfFile, RoundTripAndDamage) {
   gazetteers.entries = {"oslo", "new york"};
   gazetteers.lists = {0, 0};
   CrfTrainSummary summary;
-  Crf crf = train_crf(
-      text, LabelScheme::bio, nullptr, set, gazetteers, {.iterations = 10},
-      [](const CrfProgress&) { return true; }, summary);
+  Crf crf = train_crf(text, LabelScheme::bio, nullptr, set, gazetteers, {.iterations = 10}, summary);
   learn_skip_factors(crf, text, 1.0);
   const std::string bytes = model_archive_bytes(crf_archive(crf, {}));
   const Crf again = crf_from_archive(parse_model_archive(bytes, "m.drv"));

@@ -116,6 +116,92 @@ TEST(CrfChain, ExtremeScores) {
   }
 }
 
+// Sentences of which some leave the range of the type, in any order: loss, differences and the sums over
+// pairs are those of enumeration, whatever was gathered before the fallback took over.
+template <class Real>
+void expect_gradient(double spread, double bound) {
+  constexpr std::size_t labels = 3;
+  const std::size_t stride = label_stride(labels);
+  const std::vector<std::uint32_t> sentence_end = {3, 7, 9, 12, 16, 18, 20};
+  const std::vector<bool> extreme = {false, false, true, false, false, true, true};
+  for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+    RandomSequence random(seed, Stream::generate);
+    std::vector<double> transitions(labels * stride, 0.0);
+    for (std::size_t k = 0; k < labels; ++k)
+      for (std::size_t y = 0; y < labels; ++y)
+        transitions[k * stride + y] = k == y ? 0.3 * random.normal() : -spread / 2;
+    ChainTables<Real> tables;
+    tables.set(labels, transitions);
+    const std::size_t tokens = sentence_end.back();
+    std::vector<Real> rows(tokens * stride, Real{0});
+    std::vector<std::uint32_t> bundle(tokens);
+    std::vector<LabelId> truth(tokens);
+    std::size_t sentence = 0;
+    for (std::size_t t = 0; t < tokens; ++t) {
+      if (t == sentence_end[sentence]) ++sentence;
+      bundle[t] = static_cast<std::uint32_t>(t);
+      truth[t] = static_cast<LabelId>(random.below(labels));
+      // An extreme sentence is driven from label to label against its transitions.
+      for (std::size_t y = 0; y < labels; ++y)
+        rows[t * stride + y] =
+            static_cast<Real>(random.normal() + (extreme[sentence] && y == t % labels ? spread : 0));
+    }
+    std::vector<Real> difference(tokens * stride);
+    const ChainJob<Real> job{&tables,      rows.data(),         bundle.data(),    1,
+                             truth.data(), sentence_end.data(), difference.data()};
+    ChainScratch<Real> scratch;
+    std::vector<double> pairs(labels * stride, 0.0), expected_pairs(labels * stride, 0.0);
+    const double loss = chain_gradient(job, 0, sentence_end.size(), scratch, pairs.data());
+    double expected_loss = 0;
+    for (std::size_t s = 0, begin = 0; s < sentence_end.size(); begin = sentence_end[s++]) {
+      const std::size_t count = sentence_end[s] - begin;
+      const auto score = [&](std::span<const LabelId> y) {
+        double sum = 0;
+        for (std::size_t t = 0; t < count; ++t) {
+          sum += static_cast<double>(rows[(begin + t) * stride + y[t]]);
+          if (t > 0) sum += static_cast<double>(tables.log[y[t - 1] * stride + y[t]]);
+        }
+        return sum;
+      };
+      std::vector<std::vector<LabelId>> all(1, std::vector<LabelId>(count, 0));
+      for (std::vector<LabelId> y = all[0];;) {
+        std::size_t t = 0;
+        while (t < count && ++y[t] == labels) y[t++] = 0;
+        if (t == count) break;
+        all.push_back(y);
+      }
+      std::vector<double> p;
+      for (const auto& y : all) p.push_back(score(y));
+      const double log_z = log_sum_exp(p);
+      const std::span<const LabelId> own(truth.data() + begin, count);
+      expected_loss += log_z - score(own);
+      std::vector<double> marginal(count * labels, 0.0);
+      const auto add = [&](std::span<const LabelId> y, double weight) {
+        for (std::size_t t = 0; t < count; ++t) {
+          marginal[t * labels + y[t]] += weight;
+          if (t > 0) expected_pairs[y[t - 1] * stride + y[t]] += weight;
+        }
+      };
+      for (std::size_t k = 0; k < all.size(); ++k) add(all[k], std::exp(p[k] - log_z));
+      add(own, -1);
+      for (std::size_t t = 0; t < count; ++t)
+        for (std::size_t y = 0; y < labels; ++y)
+          EXPECT_NEAR(static_cast<double>(difference[(begin + t) * stride + y]), marginal[t * labels + y],
+                      bound)
+              << "sentence " << s;
+    }
+    EXPECT_NEAR(loss, expected_loss, bound * (1 + std::abs(expected_loss)));
+    for (std::size_t k = 0; k < labels; ++k)
+      for (std::size_t y = 0; y < labels; ++y)
+        EXPECT_NEAR(pairs[k * stride + y], expected_pairs[k * stride + y], 20 * bound) << "seed " << seed;
+  }
+}
+
+TEST(CrfChain, GradientsWithSentencesOutOfRange) {
+  expect_gradient<float>(200, 1e-4);    // e^-100 is below float's 1e-38 ...
+  expect_gradient<double>(1600, 1e-9);  // ... and e^-800 below double's
+}
+
 // A skip pair between two sentences makes no cycle, so that message passing is exact.
 TEST(CrfMessages, ExactOnTrees) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
@@ -140,7 +226,7 @@ TEST(CrfSampling, FindsTheBestStateOfSmallFields) {
       FieldDecoder search({.decoder = decoder, .sweeps = 400, .seed = seed});
       std::vector<LabelId> labels(7);
       const double score = search.decode(problem.field, 0, labels);
-      EXPECT_NEAR(score, exact.best, 1e-5) << decoder_name(decoder) << " " << seed;
+      EXPECT_NEAR(score, exact.best, 1e-5) << choice_name(decoder) << " " << seed;
       EXPECT_EQ(labels, exact.best_labels);
     }
 }
@@ -153,8 +239,7 @@ TEST(CrfSampling, AgreesWithViterbiOnChains) {
     const double best = FieldDecoder({}).decode(problem.field, 0, truth);
     for (Decoder decoder : {Decoder::gibbs, Decoder::herded_gibbs, Decoder::max_product}) {
       FieldDecoder search({.decoder = decoder, .sweeps = 1000});
-      EXPECT_NEAR(search.decode(problem.field, 0, labels), best, 1e-4)
-          << decoder_name(decoder) << " " << seed;
+      EXPECT_NEAR(search.decode(problem.field, 0, labels), best, 1e-4) << choice_name(decoder) << " " << seed;
     }
     std::vector<float> marginals;
     FieldDecoder bp({.decoder = Decoder::bp});

@@ -5,26 +5,23 @@
 #include <cmath>
 
 #include "drover/core/random.hpp"
-#include "drover/tag/feature_templates.hpp"
 #include "drover/tag/crf_chain_log.hpp"
 #include "drover/tag/crf_objective.hpp"
 #include "drover/tag/crf_tag.hpp"
 #include "drover/tag/crf_train.hpp"
+#include "drover/tag/feature_templates.hpp"
 #include "drover/tag/generate_tagged.hpp"
 
 namespace drover {
 namespace {
 
 FeatureTemplates default_set() {
-  TextSource source(default_templates(), "default");
-  return read_templates(source, 1);
+  return default_feature_templates();
 }
 
 Crf train(const TaggedText& text, const CrfTrainOptions& options, CrfTrainSummary& summary,
           const TaggedText* held_out = nullptr) {
-  return train_crf(
-      text, LabelScheme::bio, held_out, default_set(), {}, options, [](const CrfProgress&) { return true; },
-      summary);
+  return train_crf(text, LabelScheme::bio, held_out, default_set(), {}, options, summary);
 }
 
 /// - sum log p of a text under a model, sentence by sentence in log space.
@@ -167,7 +164,7 @@ TEST(CrfSkip, HelpsWhereNamesAreAmbiguous) {
     for (std::size_t b = 0; b < 7; ++b) EXPECT_EQ(crf.skip[a * 7 + b], crf.skip[b * 7 + a]);
   for (Decoder decoder : {Decoder::gibbs, Decoder::herded_gibbs, Decoder::max_product, Decoder::bp}) {
     const TagResult result = tag_text(crf, test, {.decoder = decoder, .sweeps = 100}, true);
-    EXPECT_GT(score_labels(crf, test, result.labels).all.f1(), chain + 0.03) << decoder_name(decoder);
+    EXPECT_GT(score_labels(crf, test, result.labels).all.f1(), chain + 0.03) << choice_name(decoder);
     for (float p : result.confidence) ASSERT_TRUE(p >= 0 && p <= 1.00001F);
   }
 }

@@ -80,11 +80,19 @@ TEST(Entities, AreReadAsTheEvaluationReadsThem) {
 }
 
 TEST(Entities, SchemesAreDetectedAndConverted) {
-  EXPECT_EQ(detect_scheme(text_of("B-PER I-PER O B-LOC")), LabelScheme::bio);
-  EXPECT_EQ(detect_scheme(text_of("I-PER I-PER O I-LOC B-LOC")), LabelScheme::iob1);
-  EXPECT_EQ(detect_scheme(text_of("B-PER E-PER O")), LabelScheme::iobes);
-  EXPECT_EQ(detect_scheme(text_of("NN VB O")), LabelScheme::raw);
-  EXPECT_EQ(detect_scheme(text_of("B-PER O I-LOC")), LabelScheme::bio);  // one careless I-
+  EXPECT_EQ(detect_scheme(text_of("B-PER I-PER O B-LOC")).scheme, LabelScheme::bio);
+  EXPECT_EQ(detect_scheme(text_of("I-PER I-PER O I-LOC B-LOC")).scheme, LabelScheme::iob1);
+  EXPECT_EQ(detect_scheme(text_of("B-PER E-PER O")).scheme, LabelScheme::iobes);
+  EXPECT_EQ(detect_scheme(text_of("NN VB O")).scheme, LabelScheme::raw);
+  EXPECT_EQ(detect_scheme(text_of("B-PER O I-LOC")).scheme, LabelScheme::bio);  // one careless I-
+  // Most labels decide: strays of another scheme are counted and repaired.
+  TaggedText strayed = text_of("I-PER O I-LOC I-LOC O B-ORG O I-PER B-PER");
+  EXPECT_EQ(detect_scheme(strayed).scheme, LabelScheme::iob1);
+  EXPECT_EQ(detect_scheme(strayed).strays, 1U);
+  settle_scheme(strayed);
+  EXPECT_EQ(detect_scheme(strayed).strays, 0U);
+  EXPECT_EQ(strayed.label_names[strayed.labels[5]], "I-ORG");
+  EXPECT_EQ(strayed.label_names[strayed.labels[8]], "B-PER");
   try {
     detect_scheme(text_of("O B-PER PER"));
     FAIL();

@@ -110,7 +110,7 @@ TEST(Corpus, PlainFilesAreDocuments) {
 TEST(Corpus, WordOptions) {
   TemporaryFolder folder;
   const std::string file = folder.write("a.tsv", "p\tThe not good film\nn\tnot good\n");
-  EXPECT_EQ(documents_of(read(file, {.lower_case = false}))[0], "p: The=1 film=1 good=1 not=1");
+  EXPECT_EQ(documents_of(read(file, {.keep_case = true}))[0], "p: The=1 film=1 good=1 not=1");
   EXPECT_EQ(documents_of(read(file, {.min_count = 2})), (Texts{"p: good=1 not=1", "n: good=1 not=1"}));
   EXPECT_EQ(documents_of(read(file, {.ngrams = 2}))[1], "n: good=1 not good=1 not=1");
   EXPECT_EQ(documents_of(read(file, {.stop_words = "english"}))[0], "p: film=1 good=1");
@@ -122,7 +122,7 @@ TEST(Corpus, WordOptions) {
   EXPECT_EQ(documents_of(read(folder.write("l.tsv",
                                            "a\tgr\xfc\xdf"
                                            "e\n"),
-                              {.encoding = "latin-1"})),
+                              {.encoding = TextEncoding::latin_1})),
             (Texts{"a: grüße=1"}));
 }
 
@@ -149,7 +149,7 @@ TEST(Corpus, BadFilesAreRefusedWithTheirPlace) {
   bad("d.tsv", "p\tx\nq\ty\n", "d.tsv:2:3: unknown label \"q\"; expected p, n", {.classes = {"p", "n"}});
   bad("e.tsv", "", "e.tsv: the file is empty");
   bad("f.tsv", "p\t...\n", "no words");
-  bad("g.tsv", "p\tx\n", "--min-count", {.min_count = 2});
+  bad("g.tsv", "p\tx\n", "2 times or more", {.min_count = 2});
   bad("a.jsonl", "{\"text\":\"x\"}\n{\"text\":}\n", "a.jsonl:2:9: expected a JSON object");
   bad("b.jsonl", "{\"label\":\"x\"}\n", "b.jsonl:1:1: expected a JSON object with a member \"text\"");
   bad("d.jsonl", "{\"text\":\"x\"}\n{\"text\":\"x\",\"size\":1e999}\n",
@@ -164,8 +164,6 @@ TEST(Corpus, BadFilesAreRefusedWithTheirPlace) {
   std::filesystem::create_directory(folder.file("empty"));
   expect_error(folder.file("empty"), {}, ErrorKind::bad_data, "expected documents");
   expect_error(folder.file("absent"), {}, ErrorKind::cannot_read, "absent");
-  expect_error(folder.file("plain"), {.encoding = "ebcdic"}, ErrorKind::usage, "--encoding ebcdic");
-  expect_error(folder.file("plain"), {.format = "xml"}, ErrorKind::usage, "--input-format xml");
 }
 
 }  // namespace

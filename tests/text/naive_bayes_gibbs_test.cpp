@@ -243,6 +243,37 @@ TEST(NaiveBayesGibbs, SameBitsForAnyNumberOfThreads) {
   }
 }
 
+// One open document: its conditional is its posterior, exactly. Words that stand 64 times and more in a
+// document go by log-Gammas, fewer by products; both must give the definition's number. Odds are floats.
+TEST(NaiveBayesGibbs, ConditionalsOfFrequentWordsAreTheDefinitions) {
+  RandomSequence random(17, Stream::generate);
+  double lowest = 1;
+  for (int trial = 0; trial < 30; ++trial) {
+    const std::uint32_t classes = 2 + trial % 2, documents = 2 * classes + 1, vocabulary = 4;
+    std::vector<std::uint32_t> dense;
+    for (std::uint32_t k = 0; k < documents * vocabulary; ++k) dense.push_back(50 + random.below(40));
+    const WordCounts counts = word_counts(documents, vocabulary, dense);
+    std::vector<std::uint32_t> known(documents, no_label);
+    for (std::uint32_t d = 1; d < documents; ++d) known[d] = d % classes;
+    const ExactPosterior exact = exact_posterior(counts, known, classes, 1.5, 0.7);
+    NaiveBayesGibbs sampler(counts, known,
+                            {.classes = classes,
+                             .chains = 2,
+                             .class_pseudo_count = 1.5,
+                             .word_pseudo_count = 0.7,
+                             .collapsed = true});
+    std::vector<double> p(classes);
+    for (int sweep = 0; sweep < 6; ++sweep) {  // both with the document in the class and without
+      sampler.sweep();
+      sampler.conditional(0, 0, p);
+      for (std::uint32_t k = 0; k < classes; ++k)
+        EXPECT_NEAR(p[k], exact.marginal(0, static_cast<Value>(k)), 1e-5) << "trial " << trial;
+    }
+    lowest = std::min(lowest, *std::max_element(p.begin(), p.end()));
+  }
+  EXPECT_LT(lowest, 0.9);  // some are no foregone conclusion
+}
+
 TEST(NaiveBayesGibbs, KnownLabelsStayAndLongDocumentsAreSafe) {
   // A word 100,000 times: neither products nor sums may overflow.
   const std::vector<std::uint32_t> dense = {100000, 1, 1, 90000, 50000, 0, 0, 70};

@@ -13,8 +13,6 @@
 namespace drover {
 namespace {
 
-const auto go_on = [](std::uint64_t, std::uint64_t) { return true; };
-
 TEST(Matching, BestOfAllPermutations) {
   RandomSequence random(1, Stream::generate);
   for (int trial = 0; trial < 200; ++trial) {
@@ -45,7 +43,7 @@ TEST(TextPosterior, ProbabilitiesAreTheExactMarginals) {
   const auto exact = testing::exact_posterior(counts, known, 2, 1, 1);
   for (const bool collapsed : {false, true}) {
     const TextPosterior posterior = sample_text(counts, known, {.chains = 8, .collapsed = collapsed},
-                                                {.burn_in = 100, .sweeps = 4000, .thin = 2}, go_on);
+                                                {.burn_in = 100, .sweeps = 4000, .thin = 2});
     EXPECT_EQ(posterior.draws, 2000U);
     EXPECT_EQ(posterior.trace.front().size(), 4100U);
     EXPECT_FALSE(posterior.renamed);
@@ -78,7 +76,7 @@ TEST(TextPosterior, ChainsAgreeOnNamesWithoutLabels) {
   const WordCounts counts = themes(90, truth);
   std::vector<std::uint32_t> known(90, no_label);
   const TextPosterior posterior = sample_text(counts, known, {.classes = 3, .chains = 6, .collapsed = true},
-                                              {.burn_in = 50, .sweeps = 50, .thin = 1}, go_on);
+                                              {.burn_in = 50, .sweeps = 50, .thin = 1});
   EXPECT_TRUE(posterior.renamed);
   EXPECT_GT(posterior.chain_agreement, 0.95);
   std::vector<std::uint32_t> labels;
@@ -92,7 +90,7 @@ TEST(TextPosterior, ChainsAgreeOnNamesWithoutLabels) {
   // One labelled class keeps its name; the two others are still free.
   known[1] = 1;
   const TextPosterior one = sample_text(counts, known, {.classes = 3, .chains = 6, .collapsed = true},
-                                        {.burn_in = 50, .sweeps = 50, .thin = 1}, go_on);
+                                        {.burn_in = 50, .sweeps = 50, .thin = 1});
   EXPECT_TRUE(one.renamed);
   EXPECT_EQ(one.label(4), 1U);
   EXPECT_GT(one.chain_agreement, 0.95);
@@ -106,7 +104,7 @@ TEST(TextPosterior, OneLabelPerClassSettlesTheNames) {
   for (const bool collapsed : {false, true}) {
     const TextPosterior posterior =
         sample_text(counts, known, {.classes = 3, .chains = 6, .collapsed = collapsed},
-                    {.burn_in = 200, .sweeps = 50, .thin = 1}, go_on);
+                    {.burn_in = 200, .sweeps = 50, .thin = 1});
     EXPECT_FALSE(posterior.renamed);
     std::vector<std::uint32_t> labels;
     for (std::size_t d = 0; d < 90; ++d) labels.push_back(posterior.label(d));
@@ -120,8 +118,15 @@ TEST(TextPosterior, StopsWhenAskedWithWhatThereIs) {
   std::vector<std::uint32_t> truth;
   const WordCounts counts = themes(30, truth);
   const std::vector<std::uint32_t> known(30, no_label);
-  const TextPosterior early =
-      sample_text(counts, known, {}, {}, [](std::uint64_t done, std::uint64_t) { return done < 5; });
+  const auto stopped_after = [&](std::uint64_t sweeps) {
+    RunControl control;
+    control.watch([&](const Progress& progress) {
+      if (progress.sweeps >= sweeps) control.request_stop();
+    });
+    return sample_text(counts, known, {}, {.burn_in = 5}, control);
+  };
+  EXPECT_THROW(stopped_after(5), Error);  // inside burn-in there is no result
+  const TextPosterior early = stopped_after(6);
   EXPECT_EQ(early.draws, 1U);
   EXPECT_EQ(early.burn_in, 5U);
   for (std::size_t d = 0; d < 30; ++d)
@@ -142,7 +147,7 @@ TEST(TextPosterior, HidingLabelsKeepsAShareOfEachClass) {
 TEST(TextModel, FullyLabelledIsOrdinaryNaiveBayes) {
   const WordCounts counts = testing::word_counts(3, 2, std::vector<std::uint32_t>{3, 1, 0, 4, 1, 1});
   const TextPosterior posterior =
-      sample_text(counts, std::vector<std::uint32_t>{0, 1, 0}, {.chains = 1}, {0, 1, 1}, go_on);
+      sample_text(counts, std::vector<std::uint32_t>{0, 1, 0}, {.chains = 1}, {0, 1, 1});
   const TextModel model = make_text_model({"a", "b"}, {"x", "y"}, posterior);
   EXPECT_EQ(model.word_counts, (std::vector<double>{4, 0, 2, 4}));
   // P(a) = 3/5, P(b) = 2/5; P(x | a) = 5/8, P(x | b) = 1/6; P(y | a) = 3/8, P(y | b) = 5/6.

@@ -1,0 +1,457 @@
+// The race: every sampler that fits makes a short pilot, and the one that learns most per unit of work goes
+// on until its chains agree. What `auto` does where exact inference is out of reach.
+//
+//   heats      all contestants run until they have done the same counted work (sweep_cost.hpp), which doubles
+//              from heat to heat; those whose slowest entries gain far fewer effective samples per work than
+//              the best contestant's leave (successive halving: Karnin, Koren and Somekh 2013);
+//   escalation when the winner is far from its targets, tempering and blocked Gibbs with larger tables enter;
+//   final      the winner runs on, until R-hat <= 1.01 and ESS >= 400 hold for every entry and the groups of
+//              chains have forgotten their starts (nested_rhat.hpp), or until the budget or the time is used.
+//
+// The first quarter of every run counts as burn-in, however long the run becomes. Without a time limit
+// nothing depends on the clock: same seed, same bits. A winner that disagrees with another contestant which
+// had come as far is not called converged.
+//
+// When it fails: a mode that no contestant and no start came near is not seen. A pilot is a short look: where
+// all rates are alike or all chains stuck, the choice is a guess.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <deque>
+
+#include "drover/methods/all.hpp"
+#include "drover/methods/chains.hpp"
+#include "drover/methods/race_starts.hpp"
+#include "drover/methods/standing.hpp"
+
+namespace drover {
+
+namespace {
+
+// About two minutes of one core.
+constexpr double work_budget = 1.2e11;
+constexpr double first_heat_work = 1e7;
+constexpr std::uint64_t least_sweeps = 32;
+// R-hat of fewer draws says little, however many chains there are.
+constexpr std::uint64_t least_draws = 256;
+// A contestant whose shortest pilot takes more than this share of the budget does not run.
+constexpr double most_pilot_share = 0.03;
+// All heats together take at most this share of the budget or of the time: first those of the cheap samplers,
+// then those with tempering and larger blocks.
+constexpr double most_heats_share[] = {0.2, 0.4};
+// A leader that would need so many times its work to meet the targets calls for escalation; from the second
+// figure on at once, without further heats.
+constexpr double far = 8, out_of_sight = 100;
+// After heat h contestants stay whose rate is at least this share of the best.
+constexpr double staying_share[] = {0.25, 0.4, 0.6};
+constexpr double burn_in_share = 0.25;
+
+struct Contestant {
+  const Method* method = nullptr;
+  std::string name;
+  ChainOptions options{};
+  LiveChains* chains = nullptr;  ///< null once it left
+  Standing standing{};
+  RunFacts facts{};
+  RaceEntry entry{};
+};
+
+class Race {
+ public:
+  Race(const Problem& problem, const RunControl& control) : problem_(problem), control_(control) {
+    const Chains& chains = problem.options().chains;
+    target_rhat_ = chains.target_rhat.value_or(1.01);
+    target_mcse_ = chains.target_mcse.value_or(0);
+    by_sweeps_ = chains.sweeps.has_value();
+    stage_.watch([this](const Progress& progress) { report(progress); });
+  }
+
+  MarginalsResult run();
+
+ private:
+  void add(std::string_view method, std::size_t block_entries = 0);
+  void enter(std::size_t k, const std::function<void()>& then);
+  void first_pilot(Contestant& one);
+  void place(LiveChains& chains);
+  void advance(Contestant& one, std::uint64_t sweeps);
+  void look(Contestant& one);
+  void leave(Contestant& one, std::string note);
+  void heats();
+  void second_wave();
+  void finals();
+  void finish(Contestant& winner);
+  void widen_errors();
+  void count_pairs(Contestant& winner);
+  std::string reason(const Contestant& winner) const;
+
+  std::vector<Contestant*> running();
+  Contestant* leader();
+  bool has_met_targets(const Contestant& one) const;
+  /// How many times the kept sweeps it would take to meet the targets.
+  double work_factor(const Standing& standing) const;
+  double rate(const Contestant& one) const {
+    return one.standing.ess_per_sweep / one.chains->work_per_sweep();
+  }
+  double budget() const { return work_budget; }
+  bool heats_are_over() const {
+    const double share = most_heats_share[escalated_ ? 1 : 0];
+    return control_.should_stop() || control_.time_fraction() > share ||
+           (!control_.has_time_limit() && work_ > share * budget());
+  }
+  bool is_over() const {
+    return control_.should_stop() || (!control_.has_time_limit() && !by_sweeps_ && work_ >= budget());
+  }
+  void report(Progress progress) const {
+    progress.phase = phase_;
+    progress.fraction =
+        control_.has_time_limit() ? control_.time_fraction() : std::min(1.0, work_ / budget());
+    control_.report(progress);
+  }
+
+  const Problem& problem_;
+  const RunControl& control_;
+  RunControl stage_{control_};
+  double target_rhat_, target_mcse_;
+  bool by_sweeps_;
+  bool escalated_ = false;
+  std::deque<Contestant> contestants_;
+  std::vector<std::vector<Value>> starts_;
+  double work_ = 0;       ///< counted, of all contestants
+  double heat_work_ = 0;  ///< what each contestant of the last heat has done
+  std::string phase_ = "pilot";
+  Contestant* winner_ = nullptr;
+  MarginalsResult result_;
+};
+
+void Race::add(std::string_view method, std::size_t block_entries) {
+  Contestant one;
+  one.method = &method_named(method);
+  one.name = method;
+  if (block_entries > 0) one.name += fmt::format(" (tables of {})", block_entries);
+  one.entry.method = one.name;
+  const std::string reason = why_not(*one.method, problem_, Task::marginals);
+  if (!reason.empty()) return;
+  const Chains& chains = problem_.options().chains;
+  one.options.seed = problem_.options().seed;
+  one.options.chains = chains.count.value_or(0);
+  one.options.thin = chains.thin;
+  one.options.burn_in = chains.burn_in.value_or(4);
+  one.options.score_every = 8;
+  one.options.tuning = 128;
+  one.options.block_entries = block_entries;
+  // Several contestants live at once.
+  one.options.estimator_memory = std::size_t{1} << 28;
+  contestants_.push_back(std::move(one));
+}
+
+// Each contestant's kernel lives in the frames of its `enter`; the next contestant enters inside of it, and
+// `then` runs when all are there.
+void Race::enter(std::size_t k, const std::function<void()>& then) {
+  if (k == contestants_.size() || winner_ != nullptr) return then();
+  Contestant& one = contestants_[k];
+  bool entered = false;
+  const bool late = k > 0 && heats_are_over();
+  if (late) one.entry.note = "no time was left for its pilot";
+  try {
+    if (!late)
+      one.facts = one.method->enter(problem_, one.options, stage_, [&](LiveChains& chains) {
+        entered = true;
+        one.chains = &chains;
+        one.entry.chains = chains.chains();
+        first_pilot(one);
+        enter(k + 1, then);
+      });
+  } catch (const Error& error) {
+    const bool refused = error.kind() == ErrorKind::misfit || error.kind() == ErrorKind::stopped;
+    if (entered || !refused || (k + 1 == contestants_.size() && work_ == 0)) throw;
+    one.entry.note = error.what();
+  }
+  if (!entered) enter(k + 1, then);
+}
+
+void Race::place(LiveChains& chains) {
+  if (!problem_.start().empty()) {
+    for (std::uint32_t c = 0; c < chains.chains(); ++c) chains.start_at(c, problem_.start());
+    return;
+  }
+  const std::uint32_t sharing = chains_per_start(chains.chains());
+  const std::size_t needed = (chains.chains() + sharing - 1) / sharing;
+  if (starts_.size() < needed) starts_ = race_starts(problem_, needed);
+  for (std::uint32_t c = 0; c < chains.chains(); ++c) chains.start_at(c, starts_[c / sharing]);
+}
+
+void Race::first_pilot(Contestant& one) {
+  const double shortest = static_cast<double>(least_sweeps) * one.chains->work_per_sweep();
+  const bool is_first = work_ == 0;
+  if (!is_first && !control_.has_time_limit() && shortest > most_pilot_share * budget())
+    return leave(one, "a pilot would take too much of the work that is allowed");
+  place(*one.chains);
+  const double wanted = std::max(first_heat_work, heat_work_) / one.chains->work_per_sweep();
+  phase_ = "pilot: " + one.name;
+  advance(one, std::max(least_sweeps, static_cast<std::uint64_t>(std::min(wanted, 1e9))));
+  look(one);
+}
+
+void Race::advance(Contestant& one, std::uint64_t sweeps) {
+  const std::uint64_t before = one.chains->sweeps_done();
+  if (by_sweeps_) {
+    const Chains& chains = problem_.options().chains;
+    sweeps = std::min(sweeps, chains.burn_in.value_or(*chains.sweeps / 3) + *chains.sweeps);
+  }
+  one.chains->run_to(sweeps, stage_);
+  if (one.chains->draws() < 4 && !stage_.stop_requested()) {
+    // There must be something to show, however short the time.
+    RunControl patient;
+    patient.stop_when([this] { return control_.stop_requested(); });
+    one.chains->run_to(one.options.burn_in + 4 * one.options.thin, patient);
+  }
+  const double done = static_cast<double>(one.chains->sweeps_done() - before) * one.chains->work_per_sweep();
+  work_ += done;
+  one.entry.work += done;
+  one.entry.sweeps = one.chains->sweeps_done();
+  if (!problem_.options().chains.burn_in)
+    one.chains->discard_before(
+        static_cast<std::uint64_t>(burn_in_share * static_cast<double>(one.chains->sweeps_done())));
+}
+
+void Race::look(Contestant& one) {
+  const bool share_starts = problem_.start().empty();
+  one.standing = look_at(one.chains->store(), share_starts ? chains_per_start(one.chains->chains()) : 1);
+  one.entry.ess_per_work = rate(one);
+  one.entry.rhat_max = one.standing.diagnostics.rhat_max;
+  one.entry.nested_rhat_max = one.standing.nested_rhat_max;
+}
+
+void Race::leave(Contestant& one, std::string note) {
+  one.entry.note = std::move(note);
+  one.chains->release();
+  one.chains = nullptr;
+}
+
+std::vector<Contestant*> Race::running() {
+  std::vector<Contestant*> list;
+  for (Contestant& one : contestants_)
+    if (one.chains != nullptr) list.push_back(&one);
+  return list;
+}
+
+Contestant* Race::leader() {
+  // Where nothing moves yet, the chains that disagree least.
+  const auto worse = [this](const Contestant* a, const Contestant* b) {
+    const double rate_a = std::fmax(0, rate(*a)), rate_b = std::fmax(0, rate(*b));
+    if (rate_a > 0 || rate_b > 0) return rate_a < rate_b;
+    return a->standing.diagnostics.rhat_max > b->standing.diagnostics.rhat_max;
+  };
+  Contestant* best = nullptr;
+  for (Contestant* one : running())
+    if (best == nullptr || worse(best, one)) best = one;
+  return best;
+}
+
+bool Race::has_met_targets(const Contestant& one) const {
+  const Standing& standing = one.standing;
+  const Diagnostics& worst = standing.diagnostics;
+  return one.chains->draws() >= least_draws && has_enough_draws(worst) && worst.rhat_max <= target_rhat_ &&
+         standing.starts_forgotten && !(standing.nested_rhat_max > target_rhat_) &&
+         (target_mcse_ == 0 || worst.mcse_max <= target_mcse_);
+}
+
+double Race::work_factor(const Standing& standing) const {
+  const Diagnostics& worst = standing.diagnostics;
+  if (!std::isfinite(worst.rhat_max) || !std::isfinite(worst.ess_min)) return 100;
+  double factor = std::max((worst.rhat_max * worst.rhat_max - 1) / (target_rhat_ * target_rhat_ - 1),
+                           400 / std::max(1e-3, worst.ess_min));
+  if (target_mcse_ > 0) factor = std::max(factor, std::pow(worst.mcse_max / target_mcse_, 2));
+  return factor;
+}
+
+void Race::heats() {
+  heat_work_ = std::max(heat_work_, first_heat_work);
+  for (std::size_t heat = 0;; ++heat) {
+    for (Contestant* one : running())
+      if (!by_sweeps_ && has_met_targets(*one)) return;
+    const Contestant* best = leader();
+    if (best == nullptr) return;
+    const double share = heat < std::size(staying_share) ? staying_share[heat] : 1;
+    // Chains that are all stuck say nothing about which sampler is better.
+    if (rate(*best) > 0)
+      for (Contestant* one : running())
+        if (one != best && !(rate(*one) >= share * rate(*best)))
+          leave(*one, fmt::format("left after heat {}: fewer effective samples per work", heat + 1));
+    if (running().size() <= 1 || heats_are_over()) return;
+    if (!escalated_ && work_factor(best->standing) > out_of_sight) return;
+    heat_work_ *= 2;
+    for (Contestant* one : running()) {
+      if (heats_are_over()) break;
+      phase_ = "pilot: " + one->name;
+      advance(*one, static_cast<std::uint64_t>(std::min(heat_work_ / one->chains->work_per_sweep(), 1e9)));
+      look(*one);
+    }
+  }
+}
+
+// Tempering and larger blocks cost more per sweep and have more to prepare: they enter when the others are
+// far from their targets.
+void Race::second_wave() {
+  Contestant* best = leader();
+  const std::size_t before = contestants_.size();
+  escalated_ = true;
+  if (best != nullptr && !by_sweeps_ && !heats_are_over() && work_factor(best->standing) > far) {
+    add("tempering");
+    if (std::ranges::any_of(contestants_, [](const auto& one) { return one.name == "blocked-gibbs"; }))
+      add("blocked-gibbs", 512);
+    heat_work_ = std::max(heat_work_, best->entry.work);
+  }
+  enter(before, [&] {
+    if (contestants_.size() > before) heats();
+    finals();
+  });
+}
+
+void Race::finals() {
+  Contestant* winner = nullptr;
+  for (Contestant* one : running())
+    if (winner == nullptr && !by_sweeps_ && has_met_targets(*one)) winner = one;
+  if (winner == nullptr) winner = leader();
+  if (winner == nullptr) fail_stopped(control_, "sampling");
+  winner_ = winner;
+  for (Contestant* one : running())
+    if (one != winner) leave(*one, "left after the heats: fewer effective samples per work");
+  phase_ = "sampling: " + winner->name;
+  while (!is_over() && (by_sweeps_ || !has_met_targets(*winner))) {
+    const auto done = winner->chains->sweeps_done();
+    const double growth = by_sweeps_ ? 2 : std::clamp(1.1 * work_factor(winner->standing), 1.25, 2.0);
+    advance(*winner, done + std::max<std::uint64_t>(
+                                8, static_cast<std::uint64_t>((growth - 1) * static_cast<double>(done))));
+    if (winner->chains->sweeps_done() == done) break;
+    look(*winner);
+  }
+  finish(*winner);
+}
+
+void Race::count_pairs(Contestant& winner) {
+  constexpr std::uint64_t draws = 256;
+  const std::uint64_t gap = std::max<std::uint64_t>(1, winner.chains->sweeps_done() / (2 * draws));
+  PairCounter counter(problem_.graph());
+  std::vector<Value> x(problem_.graph().size());
+  for (std::uint64_t d = 0; d < draws && !(d > 0 && control_.should_stop()); ++d) {
+    winner.chains->run_to(winner.chains->sweeps_done() + gap, stage_);
+    for (std::uint32_t c = 0; c < winner.chains->chains(); ++c) {
+      winner.chains->read(c, x);
+      counter.count(x);
+    }
+  }
+  counter.fill(result_);
+}
+
+// Of n effective draws none need have met an event of probability 1 / n: no error is smaller than that, be
+// the draws ever so much alike. Where a variable never moved this is all that is known.
+void Race::widen_errors() {
+  const double unseen = 1 / result_.diagnostics.ess_min;
+  if (!(unseen > 0) || !std::isfinite(unseen)) return;
+  for (std::size_t v = 0; v < result_.mcse.size(); ++v)
+    for (double& error : result_.mcse[v]) {
+      error = std::isfinite(error) ? std::hypot(error, unseen) : unseen;
+      result_.diagnostics.mcse_max = std::fmax(result_.diagnostics.mcse_max, error);
+    }
+}
+
+void Race::finish(Contestant& winner) {
+  if (problem_.options().pairs) count_pairs(winner);
+  auto pairs = std::move(result_.pairs);
+  auto pair_marginals = std::move(result_.pair_marginals);
+  result_ = winner.chains->result();
+  result_.pairs = std::move(pairs);
+  result_.pair_marginals = std::move(pair_marginals);
+  widen_errors();
+  winner.entry.chosen = true;
+  winner.entry.sweeps = winner.chains->sweeps_done();
+  if (result_.converged && !winner.standing.starts_forgotten) {
+    result_.converged = false;
+    result_.warnings.emplace_back("the chains still remember where they started: run longer");
+  }
+  if (result_.converged && winner.standing.nested_rhat_max > 1.01) {
+    result_.converged = false;
+    result_.warnings.push_back(
+        fmt::format("groups of chains with different starts disagree: nested R-hat {:.3f}",
+                    winner.standing.nested_rhat_max));
+  }
+  for (const Contestant& other : contestants_) {
+    if (&other == &winner || !is_converged(other.standing.diagnostics)) continue;
+    if (largest_difference(winner.standing, other.standing) <=
+        difference_limit(winner.standing, other.standing))
+      continue;
+    result_.converged = false;
+    result_.warnings.push_back(
+        fmt::format("{} and {} disagree by more than their errors: at least one has not seen every mode",
+                    winner.name, other.name));
+  }
+}
+
+std::string Race::reason(const Contestant& winner) const {
+  const Contestant* second = nullptr;
+  for (const Contestant& one : contestants_)
+    if (&one != &winner && std::isfinite(one.entry.ess_per_work) &&
+        (second == nullptr || one.entry.ess_per_work > second->entry.ess_per_work))
+      second = &one;
+  if (second == nullptr) return "the only sampler that ran";
+  if (!(second->entry.ess_per_work > 0) || !std::isfinite(winner.entry.ess_per_work))
+    return fmt::format("its chains moved in a race of {} samplers", contestants_.size());
+  return fmt::format("it gave {:.2g} times the effective samples per work of {}, the next of {} samplers",
+                     winner.entry.ess_per_work / second->entry.ess_per_work, second->name,
+                     contestants_.size());
+}
+
+MarginalsResult Race::run() {
+  for (std::string_view method :
+       {"gibbs", "blocked-gibbs", "primal-dual", "tree-primal-dual", "swendsen-wang", "partial-swendsen-wang",
+        "generalized-swendsen-wang", "gwg"})
+    add(method);
+  if (contestants_.empty()) add("tempering");
+  if (contestants_.empty()) throw Error(ErrorKind::misfit, "no sampler fits this model");
+  enter(0, [&] {
+    heats();
+    second_wave();
+  });
+  if (winner_ == nullptr) fail_stopped(control_, "sampling");
+  // What the sampler says of itself came when its frames ended.
+  result_.details = winner_->facts.details;
+  for (std::string& warning : winner_->facts.warnings) result_.warnings.push_back(std::move(warning));
+  // A ladder that no replica has climbed may hide a mode at its hot end.
+  if (const Detail* trips = result_.details.find("round_trips"))
+    if (const auto* count = std::get_if<std::int64_t>(&trips->value()); count != nullptr && *count == 0)
+      result_.converged = false;
+  result_.method = winner_->method->name;
+  result_.because = reason(*winner_);
+  for (Contestant& one : contestants_) result_.race.push_back(std::move(one.entry));
+  if (problem_.options().check) check_against_exact(problem_, result_, control_);
+  return std::move(result_);
+}
+
+std::string why_not_race(const Problem& problem, Task) {
+  if (!problem.options().checkpoint.file.empty() || problem.options().checkpoint.resume)
+    return "a race keeps no checkpoint";
+  if (!problem.options().state_values.empty()) return "a race estimates probabilities, not means of values";
+  return why_not(method_named("blocked-gibbs"), problem, Task::marginals);
+}
+
+MarginalsResult marginals(const Problem& problem, const RunControl& control) {
+  return Race(problem, control).run();
+}
+
+}  // namespace
+
+Method race_method() {
+  return {"race",
+          "pilots of all samplers that fit; the one that learns most per work goes on until it has converged",
+          "Karnin, Koren and Somekh 2013; Margossian et al. 2024",
+          why_not_race,
+          marginals,
+          nullptr,
+          nullptr,
+          nullptr,
+          "chains sweeps burn-in thin target-rhat target-mcse pairs check"};
+}
+
+}  // namespace drover

@@ -1,0 +1,231 @@
+#include "drover/task/denoise.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "drover/core/error.hpp"
+#include "drover/methods/method.hpp"
+
+namespace drover {
+
+namespace {
+
+constexpr std::string_view usual_method = "herded-gibbs";
+constexpr std::uint64_t usual_sweeps = 30;
+constexpr double usual_coupling = 1, usual_grey_coupling = 8;
+
+std::vector<double> pixels(const GreyImage& image) {
+  std::vector<double> values;
+  values.reserve(image.levels.size());
+  for (double level : image.levels) values.push_back(2 * level - 1);
+  return values;
+}
+
+/// The noisy image, with the noise asked for, and what the truth is.
+void take_images(const GreyImage& image, const DenoiseOptions& options, Denoised& result) {
+  const GreyImage& truth = options.truth;
+  if (truth.size() > 0 && (truth.width != image.width || truth.height != image.height))
+    throw Error(
+        ErrorKind::bad_data,
+        fmt::format("{}: {} x {} pixels, but {} has {} x {}", options.truth_name, truth.width, truth.height,
+                    options.input.empty() ? "the noisy one" : options.input, image.width, image.height));
+  result.truth = pixels(truth);
+  std::vector<double> values = pixels(image);
+  if (options.noise > 0) {
+    if (result.truth.empty()) result.truth = values;
+    result.noisy = add_noise(values, image.width, image.height, options.noise, options.inference.seed);
+  } else {
+    result.noisy = noisy_image(std::move(values), image.width, image.height);
+  }
+  // A photograph in greys is its own truth only up to the side of the middle.
+  if (options.levels == 2)
+    for (double& x : result.truth) x = x >= 0 ? 1 : -1;
+}
+
+/// What this question means where nothing is said: one chain from the image itself, few sweeps.
+InferenceOptions with_defaults(const InferenceOptions& given) {
+  InferenceOptions options = given;
+  if (options.method == "auto") options.method = usual_method;
+  if (!options.chains.sweeps) options.chains.sweeps = usual_sweeps;
+  if (!options.messages.iterations) options.messages.iterations = options.chains.sweeps;
+  if (!options.chains.count) options.chains.count = 1;
+  if (!options.chains.burn_in) options.chains.burn_in = 0;
+  return options;
+}
+
+Details resolved_options(const DenoiseOptions& options, const InferenceOptions& inference,
+                         const Denoised& result, const Details& resolved) {
+  DenoiseOptions copy = options;
+  copy.inference = inference;
+  copy.coupling = result.coupling;
+  copy.sigma = result.sigma;
+  OptionList list;
+  describe(list, copy);
+  return option_values(list, resolved);
+}
+
+double mean_level(std::span<const double> p) {
+  double mean = 0;
+  const auto states = static_cast<std::uint32_t>(p.size());
+  for (std::uint32_t k = 0; k < states; ++k) mean += p[k] * level_of_state(k, states);
+  return mean;
+}
+
+/// Fills result.mean; returns what the run says of itself.
+RunFacts run_method(const Problem& problem, const Method& method, Task task, std::uint32_t states,
+                    const RunControl& control, std::vector<double>& mean) {
+  mean.reserve(problem.graph().size());
+  if (task == Task::map) {
+    BestStateResult best = method.map(problem, control);
+    for (Value state : best.assignment) mean.push_back(level_of_state(state, states));
+    return best;
+  }
+  MarginalsResult found = method.marginals(problem, control);
+  for (double one : found.means) mean.push_back(std::clamp(one, -1.0, 1.0));
+  for (std::size_t v = 0; v < found.marginals.size(); ++v)
+    mean.push_back(std::clamp(mean_level(found.marginals[v]), -1.0, 1.0));
+  return found;
+}
+
+double nearest_level(double mean, std::uint32_t states) {
+  if (!std::isfinite(mean)) return 0;
+  return level_of_state(static_cast<std::uint32_t>(std::floor(0.5 * (mean + 1) * (states - 1) + 0.5)),
+                        states);
+}
+
+GreyImage output_image(const Denoised& result, bool grey) {
+  GreyImage image{result.noisy.width, result.noisy.height, result.levels == 2 && !grey ? 1U : 255U, {}};
+  image.levels.reserve(result.mean.size());
+  for (double x : result.mean)
+    image.levels.push_back(0.5 * ((grey ? x : nearest_level(x, result.levels)) + 1));
+  return image;
+}
+
+void measure(Denoised& result) {
+  if (result.truth.empty()) return;
+  result.error = mean_squared_error(result.mean, result.truth);
+  result.misclassified = wrong_share(result.mean, result.truth);
+  std::vector<double> alone;
+  alone.reserve(result.truth.size());
+  for (Value state : most_likely_states(result.noisy, result.levels))
+    alone.push_back(level_of_state(state, result.levels));
+  result.error_before = mean_squared_error(alone, result.truth);
+}
+
+}  // namespace
+
+void describe(OptionList& list, DenoiseOptions& options) {
+  describe(list, options.inference, Task::marginals);
+  for (const char* name :
+       {"thin", "samples", "scan", "target-rhat", "target-mcse", "bond-share", "redraw", "tolerance",
+        "forest", "temperatures", "min-inverse-temperature", "pairs", "check", "checkpoint", "resume"})
+    list.remove(name);
+  list.explain("method", "any method that gives marginals or a best state; auto is herded-gibbs");
+  list.explain("chains", "independent chains; climbs of icm; annealing runs", "1");
+  list.explain("sweeps", "sweeps after burn-in", std::to_string(usual_sweeps));
+  list.explain("burn-in", "sweeps discarded first", "0: the image is a good start");
+  list.explain("iterations", "rounds of message passing or mean field", "as many as sweeps");
+  list.add("levels", "N", "grey levels of the result; 2 is black and white", options.levels, {2, 256});
+  list.add("coupling", "J", "how much neighbours like to agree (log factor J s s', each pair once)",
+           options.coupling, {-1e300, 1e300},
+           fmt::format("{}; with more levels {}", usual_coupling, usual_grey_coupling));
+  list.add("sigma", "X", "standard deviation of the noise, where black is -1 and white +1", options.sigma,
+           {1e-9, 1000}, "estimated");
+  list.add("noise", "X",
+           "first add Gaussian noise of this standard deviation; the image itself is then the truth",
+           options.noise, {0, 1000});
+  list.add("truncation", "X", "grey levels: differences of neighbours beyond this cost no more",
+           options.truncation, {0, 2});
+  list.add("grey", "write the posterior mean in greys, not the nearest level", options.grey);
+}
+
+Denoised denoise(const GreyImage& image, const DenoiseOptions& options, const RunControl& control) {
+  const double start = control.seconds();
+  Denoised result;
+  with_threads(control, [&] {
+    result.levels = options.levels;
+    take_images(image, options, result);
+    const bool binary = options.levels == 2;
+    result.coupling = options.coupling.value_or(binary ? usual_coupling : usual_grey_coupling);
+    result.sigma_estimated = !options.sigma;
+    result.sigma = options.sigma ? *options.sigma
+                   : binary      ? estimate_sigma(result.noisy)
+                                 : estimate_sigma_grey(result.noisy);
+    fail_if_stopped(control, "denoising");
+    InferenceOptions inference = with_defaults(options.inference);
+    inference.start = most_likely_states(result.noisy, options.levels);
+    Graph graph =
+        denoising_graph(result.noisy, result.sigma, options.levels, result.coupling, options.truncation);
+    // Every pixel's probability of every level is worked out only where that costs little; else its mean
+    // alone.
+    constexpr std::size_t most_probabilities = std::size_t{1} << 22;
+    for (std::uint32_t k = 0; graph.unary.size() > most_probabilities && k < options.levels; ++k)
+      inference.state_values.push_back(static_cast<float>(level_of_state(k, options.levels)));
+    const Method& named = method_named(inference.method);
+    const Task task = !named.does(Task::marginals) && named.does(Task::map) ? Task::map : Task::marginals;
+    const Problem problem(std::move(graph), inference, control);
+    const Method& method = *choose_method(problem, task).method;
+    RunFacts facts = run_method(problem, method, task, options.levels, control, result.mean);
+    result.sweeps = facts.sweeps;
+    result.chains = facts.chains;
+    result.updates = facts.updates;
+    result.output = output_image(result, options.grey);
+    measure(result);
+
+    Provenance& provenance = result.provenance;
+    provenance.question = "denoise";
+    provenance.input = options.input;
+    provenance.method = method.name;
+    if (options.inference.method == "auto")
+      provenance.because = fmt::format("{} is the default for images", usual_method);
+    provenance.seed = options.inference.seed;
+    // The paper's recipe, few sweeps from the image itself, is judged by the picture: no chain of it has
+    // converged, and that is known.
+    if (options.inference.method != "auto") provenance.warnings = std::move(facts.warnings);
+    provenance.details = std::move(facts.details);
+    for (const std::string& name : unused_options(method, task, options.inference))
+      provenance.warnings.push_back(
+          fmt::format("the option {} has no effect: method {} does not use it", name, method.name));
+    if (control.stop_requested()) provenance.warnings.emplace_back("interrupted: this is the result so far");
+    provenance.options = resolved_options(options, inference, result, facts.resolved);
+    provenance.seconds = control.seconds() - start;
+  });
+  return result;
+}
+
+Judgement judge(const Denoised& result) {
+  if (result.truth.empty()) return {Verdict::caution, "There is no clean image to compare with."};
+  const std::string figures = fmt::format(
+      "The mean squared error of the posterior mean is {:.4g} (black is -1, white +1); {:.3g} % of the "
+      "pixels "
+      "are on the wrong side. Each pixel taken by itself would have had an error of {:.4g}.",
+      result.error, 100 * result.misclassified, result.error_before);
+  if (!(result.error < result.error_before)) return {Verdict::bad, figures};
+  return with_warnings({Verdict::good, figures}, result.provenance.warnings);
+}
+
+JsonObject to_json(const Denoised& result) {
+  JsonObject object = json_of(result.provenance);
+  add_judgement(judge(result), object);
+  object.add("width", result.noisy.width);
+  object.add("height", result.noisy.height);
+  object.add("levels", result.levels);
+  object.add("coupling", result.coupling);
+  object.add("sigma", result.sigma);
+  object.add("sigma_estimated", result.sigma_estimated);
+  if (!result.truth.empty()) {
+    object.add("error", result.error);
+    object.add("misclassified", result.misclassified);
+    object.add("error_before", result.error_before);
+  }
+  object.add("sweeps", result.sweeps);
+  object.add("chains", result.chains);
+  object.add("updates", result.updates);
+  if (!result.provenance.details.empty()) object.add("details", result.provenance.details);
+  object.add("seconds", result.provenance.seconds);
+  return object;
+}
+
+}  // namespace drover
