@@ -18,7 +18,7 @@ std::string why_not(const Problem&, Task) {
 }
 
 // What a sweep of one chain costs, in updates of a spin that has few neighbours.
-double sweep_cost(const Graph& graph) {
+double spin_updates(const Graph& graph) {
   const auto size = static_cast<double>(std::max<std::size_t>(1, graph.size()));
   if (graph.is_spin()) return std::max(size, 0.25 * static_cast<double>(graph.spin_pairs.size()));
   return std::max(size, 1.5 * static_cast<double>(graph.unary.size()) +
@@ -32,7 +32,7 @@ constexpr double usual_work = 1e10, usual_sweeps = 2000;
 BestStateResult map(const Problem& problem, const RunControl& control) {
   const Chains& chains = problem.options().chains;
   const Graph& graph = problem.graph();
-  const double cost = sweep_cost(graph);
+  const double cost = spin_updates(graph);
   AnnealOptions options;
   options.seed = problem.options().seed;
   options.control = &control;
