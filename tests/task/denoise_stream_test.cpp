@@ -74,7 +74,7 @@ TEST(StreamTask, AnswersAreTheMarginals) {
   EXPECT_EQ(summary.lines, 4U);
   EXPECT_EQ(summary.errors, 1U);
   EXPECT_EQ(judge(summary).verdict, Verdict::caution);
-  const double exact = marginals(model, {.evidence = {{4}, {1}}, .method = "exact"}).probabilities[0][1];
+  const double exact = marginals(model, {.observe = {{"4", "1"}}, .method = "exact"}).probabilities[0][1];
   bool answered = false;
   for (const auto& answer : kept.answers)
     if (answer.contains("marginals")) {
