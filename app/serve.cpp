@@ -70,6 +70,7 @@ int run(const Call& call, const ServeOptions& asked) {
   const LivePage page(std::move(model), options, server, run_control());
   server.on_new_address([](const std::string& address) { say("For another browser: " + address); });
   const std::string address = server.address();
+  expect_result();  // from here on a signal ends the page in good order
   say("drover serves " + (options.input.empty() ? std::string("its examples") : options.input) + " at " +
       address);
   say("Ctrl-C ends it.");

@@ -68,10 +68,11 @@ MachineFile read_machine(const std::string& path) {
 
 Model model_of(const MachineFile& file) {
   Model model = to_model(file.machine);
-  for (std::uint32_t v = 0; v < file.machine.visible; ++v)
-    model.variable_names.push_back(file.visible_names[v]);
-  for (std::uint32_t h = 0; h < file.machine.hidden; ++h)
-    model.variable_names.push_back("h" + std::to_string(h));
+  if (!file.visible_names.empty()) {
+    model.variable_names = file.visible_names;
+    for (std::uint32_t h = 0; h < file.machine.hidden; ++h)
+      model.variable_names.push_back("h" + std::to_string(h));
+  }
   const auto trained = nlohmann::json::parse(file.trained, nullptr, false);
   if (trained.is_object() && trained.contains("method") && trained["method"] == "pmp")
     model.warnings.emplace_back("this machine was trained with pmp: its parameters belong to that sampler");

@@ -292,12 +292,17 @@ void Race::heats() {
     if (running().size() <= 1 || heats_are_over()) return;
     if (!escalated_ && work_factor(best->standing) > out_of_sight) return;
     heat_work_ *= 2;
+    bool moved = false;  // chains whose sweeps are all done stand still
     for (Contestant* one : running()) {
       if (heats_are_over()) break;
       phase_ = "pilot: " + one->name;
+      const std::uint64_t before = one->chains->sweeps_done();
       advance(*one, static_cast<std::uint64_t>(std::min(heat_work_ / one->chains->work_per_sweep(), 1e9)));
+      if (one->chains->sweeps_done() == before) continue;
+      moved = true;
       look(*one);
     }
+    if (!moved) return;
   }
 }
 

@@ -2,6 +2,20 @@
 
 namespace drover {
 
+namespace {
+
+// Where a run was saved on the way says nothing about its draws, which are the same without.
+std::string metadata_of(const Provenance& origin) {
+  Provenance provenance = origin;
+  provenance.options = Details();
+  for (const auto& [name, value] : origin.options.entries())
+    if (name != "checkpoint" && name != "checkpoint-every" && name != "resume")
+      provenance.options[name] = value;
+  return json_of(provenance).text();
+}
+
+}  // namespace
+
 void DrawFileSink::begin(const ModelAnswer& answer) {
   DrawFileHeader header;
   header.chains = chains_ = answer.chains;
@@ -12,13 +26,7 @@ void DrawFileSink::begin(const ModelAnswer& answer) {
     header.evidence_names.push_back(answer.names.variable(answer.evidence.variables[e]));
     header.evidence_values.push_back(answer.evidence.values[e]);
   }
-  // Where a run was saved on the way says nothing about its draws, which are the same without.
-  Provenance provenance = answer.provenance;
-  provenance.options = Details();
-  for (const auto& [name, value] : answer.provenance.options.entries())
-    if (name != "checkpoint" && name != "checkpoint-every" && name != "resume")
-      provenance.options[name] = value;
-  header.metadata = json_of(provenance).text();
+  header.metadata = metadata_of(answer.provenance);
   writer_ = make_draw_writer(path_, std::move(header));
 }
 
@@ -27,7 +35,7 @@ void DrawFileSink::take(std::uint32_t chain, std::span<const Value> assignment, 
 }
 
 void DrawFileSink::finish(Samples& answer) {
-  writer_->set_metadata(json_of(answer.provenance).text());  // with the warnings of the run
+  writer_->set_metadata(metadata_of(answer.provenance));  // with the warnings of the run
   writer_->finish();
   answer.draws = writer_->draws() * chains_;
 }

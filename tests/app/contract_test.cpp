@@ -172,7 +172,8 @@ TEST(Contract, ImpossibleModelsAreNamed) {
       folder.write("clash.uai", "MARKOV\n2\n2 2\n2\n2 0 1\n2 0 1\n4\n1 0 0 1\n4\n0 1 1 0\n");
   for (const char* method : {"exact", "gibbs", "blocked-gibbs"})
     expect_error("marginals " + clash + " --method " + method, 65, "impossible");
-  expect_error("marginals " + model_path("xor.uai") + " --observe 0=0,0=1", 65, "contradictory");
+  expect_error("marginals " + model_path("xor.uai") + " --observe 0=0,0=1", 65,
+               "0=0, 0=1 cannot hold together");
 }
 
 TEST(Contract, FailedRunsLeaveFilesAlone) {

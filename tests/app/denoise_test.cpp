@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "drover/image/image.hpp"
 #include "drover/image/denoising.hpp"
+#include "drover/image/image.hpp"
 #include "tests/support/command.hpp"
 
 namespace drover {

@@ -37,6 +37,7 @@ TEST(Docs, ExamplesRun) {
   std::filesystem::create_directory_symlink(source + "/models", folder.file("models"));
   for (const app::Command& command : app::all_commands()) {
     if (command.name == "completion" || command.name == "man" || command.name == "bench") continue;
+    if (command.name == "serve") continue;  // which goes on until it is stopped
     const std::string example(command.example);
     const std::string line = "cd " + folder.file("") +
                              " && PATH=" + std::filesystem::path(DROVER_COMMAND).parent_path().string() +

@@ -93,7 +93,7 @@ TEST(QuestionCommands, TargetAndIntervention) {
   const auto result = drover_command("info " + sprinkler + " --target rain --observe lawn=wet --json").json();
   EXPECT_EQ(result["target"], "rain");
   ASSERT_EQ(result["information"].size(), 3U);
-  EXPECT_EQ(result["information"][0]["name"], "street");
+  EXPECT_EQ(result["information"][0]["name"], "sprinkler");
   EXPECT_GT(result["information"][0]["mutual_information"], result["information"][1]["mutual_information"]);
   EXPECT_EQ(result["sensitivity_by"], "probability");
   EXPECT_NE(drover_command("info " + sprinkler + " --target rain").out.find("ASK NEXT"), std::string::npos);
