@@ -101,6 +101,30 @@ TEST(TreePrimalDual, OnATreeEverySweepIsExact) {
                   exact.marginals[v][graph.cardinalities[v] == 2 ? 1 : e - offsets[v]], 1e-6);
 }
 
+// What repulsion leaves over of a state that is all but certain is far below the rounding of that state.
+TEST(TreePrimalDual, StrongRepulsionAgainstStrongFieldsIsExactOnATree) {
+  RandomSequence random(9, Stream::generate);
+  for (double strength : {20.0, 40.0, 60.0, 100.0}) {
+    Model model;
+    model.cardinalities.assign(2, 3);
+    for (VariableId v = 0; v < 2; ++v) {
+      // All want the same state, more than they want to differ.
+      const double values[3] = {random.normal(), 1.5 * strength + random.normal(), random.normal()};
+      model.unaries.add(v, values);
+      if (v > 0) model.potts_pairs.add(v - 1, v, -strength);
+    }
+    const Graph graph = compile(model);
+    const Enumeration exact = enumerate(graph);
+    const TreePrimalDual kernel(graph, ForestChoice::heaviest);
+    auto state = kernel.start(1, 0);
+    std::vector<float> sums(kernel.entry_count() * kernel.lanes(), 0.0F);
+    kernel.sweep(state, 0, ConditionalSums{sums});
+    for (VariableId v = 0; v < 2; ++v)
+      for (std::size_t k = 0; k < 3; ++k)
+        EXPECT_NEAR(sums[(3 * v + k) * kernel.lanes()], exact.marginals[v][k], 1e-6) << strength;
+  }
+}
+
 // Messages of strong pairs, and strong fields against them, stay in range.
 TEST(TreePrimalDual, StrongPairsStayInRange) {
   Model model;

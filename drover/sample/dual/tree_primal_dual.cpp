@@ -227,14 +227,20 @@ class Sweep {
     const std::uint32_t parent_states = graph_.cardinalities[forest_.parent[v]];
     const double* own = belief(v);
     out.assign(std::size_t{parent_states} * L, 0.0);
-    if (link.is_bond) {
-      double total[L] = {};
-      for (std::uint32_t k = 0; k < states; ++k)
-        for (std::uint32_t lane = 0; lane < L; ++lane) total[lane] += own[k * L + lane];
-      const double scale = 1 / std::max(1.0, link.factor), gain = (link.factor - 1) * scale;
-      for (std::uint32_t y = 0; y < parent_states; ++y)
-        for (std::uint32_t lane = 0; lane < L; ++lane)
-          out[y * L + lane] = scale * total[lane] + gain * own[(y ^ link.flip) * L + lane];
+    if (link.is_bond) {  // sums over the states below and above y: a difference would lose small factors
+      const double scale = 1 / std::max(1.0, link.factor), gain = link.factor * scale;
+      double others[L] = {};
+      for (std::uint32_t x = 0; x < states; ++x)
+        for (std::uint32_t lane = 0; lane < L; ++lane) {
+          out[(x ^ link.flip) * L + lane] = scale * others[lane] + gain * own[x * L + lane];
+          others[lane] += own[x * L + lane];
+        }
+      std::fill_n(others, L, 0.0);
+      for (std::uint32_t x = states; x-- > 0;)
+        for (std::uint32_t lane = 0; lane < L; ++lane) {
+          out[(x ^ link.flip) * L + lane] += scale * others[lane];
+          others[lane] += own[x * L + lane];
+        }
       return;
     }
     for (std::uint32_t x = 0; x < states; ++x)
