@@ -5,7 +5,7 @@ DROVER := build/bin/drover
 EXAMPLE := models/sprinkler.bif
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-test setup-bench build run python reference test quick-test fuzz bench install format tidy sanitize clean
+.PHONY: help setup setup-test setup-bench build run python reference test quick-test fuzz mutants bench install format tidy sanitize clean
 
 help: ## show this list
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -41,6 +41,11 @@ fuzz: setup-test ## hunt for faults in every reader for FUZZ_SECONDS each (defau
 	@cmake --preset fuzz > /dev/null
 	@cmake --build build-fuzz -j$(JOBS)
 	@tools/fuzz $${FUZZ_SECONDS:-60}
+
+mutants: setup-test ## read MUTANTS damaged NetCDF files (default 100000): each must be read or refused
+	@cmake --preset release > /dev/null
+	@cmake --build build -j$(JOBS) --target test_io_draws
+	@DROVER_MUTANTS=$${MUTANTS:-100000} build/bin/test_io_draws --gtest_filter='NetcdfMutants.*'
 
 python: setup ## build the Python package and open a prompt where `import drover` works
 	@tools/setup python

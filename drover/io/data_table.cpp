@@ -21,6 +21,7 @@
 #include "drover/io/draws.hpp"
 #include "drover/io/row_reader.hpp"
 #include "drover/io/text_source.hpp"
+#include "drover/io/unpack_limit.hpp"
 
 namespace drover {
 
@@ -300,6 +301,8 @@ std::vector<std::uint8_t> whole_file(const std::string& path) {
     const int got = gzread(file.get(), bytes.data() + size, chunk);
     if (got < 0) fail_at({path}, "damaged gzip data");
     bytes.resize(size + static_cast<std::size_t>(got));
+    if (gzdirect(file.get()) == 0)
+      check_unpacked(path, static_cast<std::uint64_t>(gzoffset(file.get())), bytes.size());
     if (got == 0) return bytes;
   }
 }

@@ -11,6 +11,7 @@
 #include "drover/core/error.hpp"
 #include "drover/core/json_text.hpp"
 #include "drover/io/atomic_file.hpp"
+#include "drover/io/unpack_limit.hpp"
 
 namespace drover {
 
@@ -182,6 +183,11 @@ std::string read_whole_file(const std::string& path) {
     bytes.resize(size + part);
     got = gzread(file, bytes.data() + size, static_cast<unsigned>(part));
     bytes.resize(size + static_cast<std::size_t>(std::max(got, 0)));
+    const auto packed = static_cast<std::uint64_t>(status.st_size);
+    if (S_ISREG(status.st_mode) && gzdirect(file) == 0 && is_out_of_proportion(packed, bytes.size())) {
+      gzclose(file);
+      check_unpacked(path, packed, bytes.size());
+    }
   }
   int code = Z_OK;
   const std::string message = gzerror(file, &code);

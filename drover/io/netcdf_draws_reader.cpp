@@ -1,19 +1,34 @@
 // Reads draws from NetCDF: drover's own files and those of ArviZ, CmdStanPy, PyMC and others that keep
 // variables with dimensions chain, draw, ... in the group posterior (or in the root).
+//
+// HDF5 does not survive every damaged file, so the library runs in a child process (helper_process.hpp). What
+// can be said without it, that the file is cut off or something else altogether, is said before.
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
 #include <filesystem>
+#include <fstream>
+#include <limits>
+#include <optional>
 #include <utility>
 
 #include "drover/core/error.hpp"
 #include "drover/io/draws.hpp"
 #include "drover/io/draws_formats.hpp"
+#include "drover/io/helper_process.hpp"
 #include "drover/io/netcdf_draws_library.hpp"
 
 namespace drover {
 
 namespace {
+
+// Of computing: the slowest step is 16 million numbers, 0.2 s. A damaged count can keep the library busy, or
+// let it ask for gigabytes, while it opens a file of 500 bytes.
+constexpr double seconds_per_step = 2, seconds_per_byte = 2e-7;
+constexpr double memory_to_open = 1e8;
+// No file of the usual compression (deflate) holds more than this many bytes in one.
+constexpr std::size_t largest_ratio = 1032, always_allowed = 1 << 20;
 
 /// A variable of the file with dimensions chain, draw, and any others.
 struct Column {
@@ -29,10 +44,13 @@ struct Column {
 
 class NetcdfFile {
  public:
-  explicit NetcdfFile(const std::string& path) : netcdf_(netcdf_library()), path_(path) {
-    if (!std::filesystem::is_regular_file(path))
-      throw Error(ErrorKind::cannot_read, fmt::format("cannot read {}: no such file", path));
-    check(netcdf_.nc_open(path.c_str(), NetcdfLibrary::read_only, &file_));
+  NetcdfFile(const std::string& path, std::size_t size)
+      : netcdf_(netcdf_library()), path_(path), size_(size) {
+    limit_computing(seconds_per_step + seconds_per_byte * static_cast<double>(size_));
+    limit_growth(memory_to_open + 2 * static_cast<double>(size));
+    check(netcdf_.nc_open(path.c_str(), NetcdfLibrary::read_only, &file_), "it");
+    // From here on drover asks, and only for what the file can hold.
+    limit_growth(64.0 * static_cast<double>(size * largest_ratio + always_allowed));
   }
   ~NetcdfFile() { netcdf_.nc_close(file_); }
   NetcdfFile(const NetcdfFile&) = delete;
@@ -70,17 +88,36 @@ class NetcdfFile {
   }
 
  private:
-  void check(int code) const {
+  /// `what` was to be read.
+  void check(int code, const std::string& what) const {
+    limit_computing(seconds_per_step + seconds_per_byte * static_cast<double>(size_));
     if (code == NetcdfLibrary::no_error) return;
-    throw Error(code == EACCES || code == ENOENT ? ErrorKind::cannot_read : ErrorKind::bad_data,
-                fmt::format("{}: {}", path_, netcdf_.nc_strerror(code)));
+    if (code == EACCES || code == ENOENT)
+      throw Error(ErrorKind::cannot_read, fmt::format("cannot read {}: {}", path_, std::strerror(code)));
+    fail_at({path_}, fmt::format("the file is damaged: the NetCDF library cannot read {} ({})", what,
+                                 netcdf_.nc_strerror(code)));
+  }
+
+  /// How many numbers of so many bytes there are; refused when the file cannot hold them.
+  std::size_t product(const std::string& name, const std::vector<std::size_t>& extents,
+                      std::size_t bytes) const {
+    const std::size_t most = size_ * largest_ratio + always_allowed;
+    std::size_t count = 1;
+    for (const std::size_t extent : extents) {
+      if (extent != 0 && count > most / bytes / extent)
+        fail_at({path_},
+                fmt::format("the file is damaged: it has {} bytes, far too few for the extents of {}", size_,
+                            name));
+      count *= extent;
+    }
+    return count;
   }
 
   std::vector<Column> find_columns(int group) {
     int count = 0;
-    check(netcdf_.nc_inq_varids(group, &count, nullptr));
-    std::vector<int> ids(static_cast<std::size_t>(count));
-    check(netcdf_.nc_inq_varids(group, &count, ids.data()));
+    check(netcdf_.nc_inq_varids(group, &count, nullptr), "the list of variables");
+    std::vector<int> ids(static_cast<std::size_t>(std::max(0, count)));
+    check(netcdf_.nc_inq_varids(group, &count, ids.data()), "the list of variables");
     std::vector<Column> columns;
     for (int id : ids) {
       Column column = describe(group, id);
@@ -98,22 +135,25 @@ class NetcdfFile {
     Column column;
     char name[NetcdfLibrary::longest_name + 1] = "";
     int dimension_count = 0, dimensions[NetcdfLibrary::most_dimensions];
-    check(netcdf_.nc_inq_var(group, id, name, &column.type, &dimension_count, dimensions, nullptr));
+    check(netcdf_.nc_inq_var(group, id, name, &column.type, &dimension_count, dimensions, nullptr),
+          fmt::format("variable {}", id));
     column.name = name;
     column.id = id;
     column.dimensions.assign(dimensions, dimensions + dimension_count);
     for (std::size_t d = 0; d < column.dimensions.size(); ++d) {
       std::size_t extent = 0;
-      check(netcdf_.nc_inq_dim(group, column.dimensions[d], nullptr, &extent));
+      check(netcdf_.nc_inq_dim(group, column.dimensions[d], nullptr, &extent),
+            "the extents of " + column.name);
       column.extents.push_back(extent);
-      if (d >= 2) column.width *= extent;
     }
+    product(column.name, column.extents, 1);
+    for (std::size_t d = 2; d < column.extents.size(); ++d) column.width *= column.extents[d];
     return column;
   }
 
   std::string dimension_name(int group, int dimension) {
     char name[NetcdfLibrary::longest_name + 1] = "";
-    check(netcdf_.nc_inq_dim(group, dimension, name, nullptr));
+    check(netcdf_.nc_inq_dim(group, dimension, name, nullptr), "the name of a dimension");
     return name;
   }
 
@@ -127,7 +167,8 @@ class NetcdfFile {
       return result;
     std::vector<char*> texts(extent, nullptr);
     const std::size_t start = 0;
-    check(netcdf_.nc_get_vara_string(group, id, &start, &extent, texts.data()));
+    check(netcdf_.nc_get_vara_string(group, id, &start, &extent, texts.data()),
+          "the labels of " + dimension_name(group, dimension));
     for (const char* text : texts) result.emplace_back(text == nullptr ? "" : text);
     netcdf_.nc_free_string(texts.size(), texts.data());
     return result;
@@ -161,6 +202,7 @@ class NetcdfFile {
 
   template <typename Item>
   void read_columns(int group, const std::vector<Column>& columns, std::size_t variables, DrawFile& file) {
+    product("all variables together", {file.draws, file.chains, variables}, 1);
     std::vector<Item> values(file.draws * file.chains * variables), block;
     std::size_t first = 0;
     for (const Column& column : columns) {
@@ -173,7 +215,8 @@ class NetcdfFile {
         start[1] = begin;
         count[1] = length;
         block.resize(length * row);
-        check(get(group, column.id, start.data(), count.data(), block.data()));
+        check(get(group, column.id, start.data(), count.data(), block.data()),
+              fmt::format("draws {} to {} of {}", begin, begin + length - 1, column.name));
         for (std::size_t c = 0; c < file.chains; ++c)
           for (std::size_t t = 0; t < length; ++t)
             std::copy_n(block.data() + (c * length + t) * column.width, column.width,
@@ -200,7 +243,8 @@ class NetcdfFile {
     std::vector<double> scores(file.chains * file.draws);
     const std::size_t start[2] = {0, 0};
     if (!scores.empty())
-      check(netcdf_.nc_get_vara_double(group, id, start, column.extents.data(), scores.data()));
+      check(netcdf_.nc_get_vara_double(group, id, start, column.extents.data(), scores.data()),
+            "the scores of the draws");
     file.log_scores.resize(scores.size());
     for (std::size_t c = 0; c < file.chains; ++c)
       for (std::size_t t = 0; t < file.draws; ++t)
@@ -214,19 +258,108 @@ class NetcdfFile {
             NetcdfLibrary::no_error ||
         type != NetcdfLibrary::character)
       return;
+    product("the metadata", {size}, 1);
     file.metadata.resize(size);
-    check(netcdf_.nc_get_att_text(group, NetcdfLibrary::of_group, "metadata", file.metadata.data()));
+    check(netcdf_.nc_get_att_text(group, NetcdfLibrary::of_group, "metadata", file.metadata.data()),
+          "the metadata");
   }
 
   const NetcdfLibrary& netcdf_;
   std::string path_;
+  std::size_t size_;
   int file_ = 0;
 };
+
+/// The end of the data as the header of an HDF5 file states it (format specification, II.A: superblock),
+/// where it is easily read: 8-byte addresses that count from the beginning of the file.
+std::optional<std::uint64_t> stated_size(const std::string& header) {
+  const auto byte = [&](std::size_t at) { return static_cast<unsigned char>(header[at]); };
+  const auto number = [&](std::size_t at) {
+    std::uint64_t value = 0;
+    for (std::size_t k = 8; k-- > 0;) value = value << 8 | byte(at + k);
+    return value;
+  };
+  if (header.size() < 96) return std::nullopt;
+  const unsigned version = byte(8);
+  const std::size_t base = version == 0 ? 24 : version == 1 ? 28 : 12;
+  if (version > 3 || byte(version < 2 ? 13 : 9) != 8 || number(base) != 0) return std::nullopt;
+  return number(base + 16);
+}
+
+/// The size of the file. Refuses what cannot be read or is no whole NetCDF file by its first bytes.
+std::size_t inspect(const std::string& path) {
+  std::error_code code;
+  const std::filesystem::file_status status = std::filesystem::status(path, code);
+  const auto refuse = [&](const char* why) {
+    throw Error(ErrorKind::cannot_read, fmt::format("cannot read {}: {}", path, why));
+  };
+  if (!std::filesystem::exists(status)) refuse("no such file");
+  if (!std::filesystem::is_regular_file(status)) refuse("it is no regular file");
+  const std::uintmax_t size = std::filesystem::file_size(path, code);
+  std::ifstream stream(path, std::ios::binary);
+  if (code || !stream) refuse(std::strerror(errno));
+  std::string header(96, '\0');
+  stream.read(header.data(), static_cast<std::streamsize>(header.size()));
+  header.resize(static_cast<std::size_t>(stream.gcount()));
+  if (header.starts_with("\x89HDF\r\n\x1a\n")) {
+    const std::optional<std::uint64_t> stated = stated_size(header);
+    if (stated && *stated > size)
+      fail_at({path}, fmt::format("the file is cut off or damaged: its header speaks of {} bytes, it has {}",
+                                  *stated, size));
+  } else if (!header.starts_with("CDF")) {
+    fail_at({path}, "expected a NetCDF file, found neither its first bytes (CDF) nor those of HDF5");
+  }
+  return static_cast<std::size_t>(size);
+}
+
+void send(Channel& channel, const DrawFile& file) {
+  channel.send_number(file.draws);
+  channel.send_number(file.chains);
+  channel.send_number(file.variable_names.size());
+  for (const std::string& name : file.variable_names) channel.send_text(name);
+  channel.send_number(file.values.index());
+  std::visit([&](const auto& values) { channel.send_items(values); }, file.values);
+  channel.send_items(file.log_scores);
+  channel.send_text(file.metadata);
+}
+
+DrawFile receive(Channel& channel) {
+  DrawFile file;
+  file.draws = static_cast<std::size_t>(channel.receive_number());
+  file.chains = static_cast<std::size_t>(channel.receive_number());
+  file.variable_names.resize(static_cast<std::size_t>(channel.receive_number()));
+  for (std::string& name : file.variable_names) name = channel.receive_text();
+  switch (channel.receive_number()) {
+    case 0:
+      file.values = channel.receive_items<std::uint8_t>();
+      break;
+    case 1:
+      file.values = channel.receive_items<std::uint16_t>();
+      break;
+    default:
+      file.values = channel.receive_items<double>();
+  }
+  file.log_scores = channel.receive_items<double>();
+  file.metadata = channel.receive_text();
+  return file;
+}
 
 }  // namespace
 
 DrawFile read_draws_netcdf(const std::string& path) {
-  return NetcdfFile(path).read();
+  const std::size_t size = inspect(path);
+  HelperProcess helper([&](Channel& channel) {
+    const DrawFile file = NetcdfFile(path, size).read();
+    reply_good(channel);
+    send(channel, file);
+  });
+  DrawFile file;
+  try {
+    helper.receive([&](Channel& channel) { file = receive(channel); });
+  } catch (const HelperCrashed& crash) {
+    fail_at({path}, fmt::format("the file is damaged: the NetCDF library {} on it", crash.what()));
+  }
+  return file;
 }
 
 }  // namespace drover

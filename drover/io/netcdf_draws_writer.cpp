@@ -4,9 +4,14 @@
 //
 // The dimension draw is unlimited, so draws can be appended. They are put in blocks as large as a chunk of
 // the file (about a megabyte): a chunk is compressed once.
+//
+// HDF5 does not survive a full disk (it crashes when the process ends), so the library runs in a child
+// process (helper_process.hpp), which is sent the draws; compressing then costs the run no time either.
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <optional>
 #include <utility>
 
@@ -14,52 +19,54 @@
 #include "drover/core/version.hpp"
 #include "drover/io/draws_formats.hpp"
 #include "drover/io/draws_output.hpp"
+#include "drover/io/helper_process.hpp"
 #include "drover/io/netcdf_draws_library.hpp"
 
 namespace drover {
 
 namespace {
 
-class NetcdfWriter final : public DrawWriter {
+/// The file itself; lives in the child.
+class NetcdfOutput {
  public:
-  NetcdfWriter(const std::string& path, DrawFileHeader file_header)
-      : DrawWriter(std::move(file_header)),
-        netcdf_(netcdf_library()),
-        name_(path),
-        narrow_(header().max_cardinality <= 256) {
-    const std::size_t row = std::max<std::size_t>(1, header().chains * variables());
+  NetcdfOutput(const std::string& path, const std::string& target, const DrawFileHeader& header)
+      : netcdf_(netcdf_library()), target_(target), header_(header), narrow_(header.max_cardinality <= 256) {
+    const std::size_t row = std::max<std::size_t>(1, header_.chains * variables());
     block_draws_ = std::clamp<std::size_t>((1 << 20) / row, 1, 4096);
-    check(
-        netcdf_.nc_create(name_.path().c_str(), NetcdfLibrary::version_4 | NetcdfLibrary::overwrite, &file_));
-    open_ = true;
-    try {
-      define_posterior();
-      if (header().log_scores) define_sample_stats();
-      define_observed_data();
-    } catch (...) {
-      // The destructor does not run for an object that was never finished.
-      netcdf_.nc_close(file_);
-      throw;
-    }
+    errno = 0;
+    check(netcdf_.nc_create(path.c_str(), NetcdfLibrary::version_4 | NetcdfLibrary::overwrite, &file_));
+    define_posterior();
+    if (header_.log_scores) define_sample_stats();
+    define_observed_data();
   }
 
-  ~NetcdfWriter() override {
-    if (open_) netcdf_.nc_close(file_);
+  void write_draw(std::span<const Value> values, std::span<const double> log_scores) {
+    if (narrow_)
+      bytes_.insert(bytes_.end(), values.begin(), values.end());
+    else
+      words_.insert(words_.end(), values.begin(), values.end());
+    log_scores_.insert(log_scores_.end(), log_scores.begin(), log_scores.end());
+    if (++held_ == block_draws_) put_block();
   }
 
-  void finish() override {
+  void finish(const std::string& metadata) {
     put_block();
-    put_attribute(posterior_, "metadata", header().metadata);
-    open_ = false;
+    put_attribute(posterior_, "metadata", metadata);
     check(netcdf_.nc_close(file_));
-    name_.rename_to_target();
   }
 
  private:
+  std::size_t variables() const { return header_.variable_names.size(); }
+
+  /// The library says "HDF error" for whatever the system refused; the system's reason is still in errno.
   void check(int code) const {
     if (code == NetcdfLibrary::no_error) return;
+    const int reason = errno;
     throw Error(ErrorKind::cannot_write,
-                fmt::format("cannot write {}: {}", name_.target(), netcdf_.nc_strerror(code)));
+                fmt::format("cannot write {}: {}", target_,
+                            reason == ENOSPC || reason == EFBIG || reason == EDQUOT || reason == EIO
+                                ? std::strerror(reason)
+                                : netcdf_.nc_strerror(code)));
   }
 
   int define_group(const char* name) {
@@ -67,7 +74,7 @@ class NetcdfWriter final : public DrawWriter {
     check(netcdf_.nc_def_grp(file_, name, &group));
     put_attribute(group, "inference_library", "drover");
     put_attribute(group, "inference_library_version", version());
-    if (!header().created_at.empty()) put_attribute(group, "created_at", header().created_at);
+    if (!header_.created_at.empty()) put_attribute(group, "created_at", header_.created_at);
     return group;
   }
 
@@ -91,8 +98,8 @@ class NetcdfWriter final : public DrawWriter {
 
   void compress(int group, int variable, const std::vector<std::size_t>& chunk) {
     check(netcdf_.nc_def_var_chunking(group, variable, NetcdfLibrary::chunked, chunk.data()));
-    if (header().compression > 0)
-      check(netcdf_.nc_def_var_deflate(group, variable, 1, 1, header().compression));
+    if (header_.compression > 0)
+      check(netcdf_.nc_def_var_deflate(group, variable, 1, 1, header_.compression));
   }
 
   void put_names(int group, int variable, const std::vector<std::string>& names) {
@@ -104,14 +111,14 @@ class NetcdfWriter final : public DrawWriter {
 
   void put_chain_numbers(int group, int variable) {
     std::vector<long long> numbers;
-    for (std::size_t c = 0; c < header().chains; ++c) numbers.push_back(static_cast<long long>(c));
+    for (std::size_t c = 0; c < header_.chains; ++c) numbers.push_back(static_cast<long long>(c));
     const std::size_t start = 0, count = numbers.size();
     check(netcdf_.nc_put_vara_longlong(group, variable, &start, &count, numbers.data()));
   }
 
   void define_posterior() {
     posterior_ = define_group("posterior");
-    const int chain = define_dimension(posterior_, "chain", header().chains);
+    const int chain = define_dimension(posterior_, "chain", header_.chains);
     const int draw = define_dimension(posterior_, "draw", NetcdfLibrary::unlimited);
     // A size of zero would mean unlimited; a model whose variables are all observed keeps one empty column.
     const int dimension = define_dimension(posterior_, "variable", std::max<std::size_t>(1, variables()));
@@ -120,40 +127,31 @@ class NetcdfWriter final : public DrawWriter {
     const int names = define_variable(posterior_, "variable", NetcdfLibrary::text, {dimension});
     x_ = define_variable(posterior_, "x", narrow_ ? NetcdfLibrary::byte : NetcdfLibrary::word,
                          {chain, draw, dimension});
-    compress(posterior_, x_, {header().chains, block_draws_, std::max<std::size_t>(1, variables())});
+    compress(posterior_, x_, {header_.chains, block_draws_, std::max<std::size_t>(1, variables())});
     put_chain_numbers(posterior_, chains);
-    put_names(posterior_, names, header().variable_names);
+    put_names(posterior_, names, header_.variable_names);
   }
 
   void define_sample_stats() {
     sample_stats_ = define_group("sample_stats");
-    const int chain = define_dimension(sample_stats_, "chain", header().chains);
+    const int chain = define_dimension(sample_stats_, "chain", header_.chains);
     const int draw = define_dimension(sample_stats_, "draw", NetcdfLibrary::unlimited);
     const int chains = define_variable(sample_stats_, "chain", NetcdfLibrary::whole, {chain});
     sample_stats_draw_ = define_variable(sample_stats_, "draw", NetcdfLibrary::whole, {draw});
     lp_ = define_variable(sample_stats_, "lp", NetcdfLibrary::real, {chain, draw});
-    compress(sample_stats_, lp_, {header().chains, std::max<std::size_t>(64, block_draws_)});
+    compress(sample_stats_, lp_, {header_.chains, std::max<std::size_t>(64, block_draws_)});
     put_chain_numbers(sample_stats_, chains);
   }
 
   void define_observed_data() {
-    if (header().evidence_names.empty()) return;
+    if (header_.evidence_names.empty()) return;
     const int group = define_group("observed_data");
-    const int dimension = define_dimension(group, "variable", header().evidence_names.size());
+    const int dimension = define_dimension(group, "variable", header_.evidence_names.size());
     const int names = define_variable(group, "variable", NetcdfLibrary::text, {dimension});
     const int x = define_variable(group, "x", NetcdfLibrary::word, {dimension});
-    put_names(group, names, header().evidence_names);
-    const std::size_t start = 0, count = header().evidence_values.size();
-    check(netcdf_.nc_put_vara_ushort(group, x, &start, &count, header().evidence_values.data()));
-  }
-
-  void write_draw(std::span<const Value> values, std::span<const double> log_scores) override {
-    if (narrow_)
-      bytes_.insert(bytes_.end(), values.begin(), values.end());
-    else
-      words_.insert(words_.end(), values.begin(), values.end());
-    log_scores_.insert(log_scores_.end(), log_scores.begin(), log_scores.end());
-    if (++held_ == block_draws_) put_block();
+    put_names(group, names, header_.evidence_names);
+    const std::size_t start = 0, count = header_.evidence_values.size();
+    check(netcdf_.nc_put_vara_ushort(group, x, &start, &count, header_.evidence_values.data()));
   }
 
   /// (draw, chain, ...) as held to (chain, draw, ...) as in the file.
@@ -161,8 +159,8 @@ class NetcdfWriter final : public DrawWriter {
   std::vector<Item> chain_first(const std::vector<Item>& items, std::size_t width) const {
     std::vector<Item> result(items.size());
     for (std::size_t t = 0; t < held_; ++t)
-      for (std::size_t c = 0; c < header().chains; ++c)
-        std::copy_n(items.data() + (t * header().chains + c) * width, width,
+      for (std::size_t c = 0; c < header_.chains; ++c)
+        std::copy_n(items.data() + (t * header_.chains + c) * width, width,
                     result.data() + (c * held_ + t) * width);
     return result;
   }
@@ -170,7 +168,7 @@ class NetcdfWriter final : public DrawWriter {
   void put_block() {
     if (held_ == 0) return;
     const std::size_t start[3] = {0, put_, 0};
-    const std::size_t count[3] = {header().chains, held_, variables()};
+    const std::size_t count[3] = {header_.chains, held_, variables()};
     if (variables() > 0 && narrow_)
       check(netcdf_.nc_put_vara_uchar(posterior_, x_, start, count, chain_first(bytes_, variables()).data()));
     if (variables() > 0 && !narrow_)
@@ -179,7 +177,7 @@ class NetcdfWriter final : public DrawWriter {
     std::vector<long long> numbers;
     for (std::size_t t = 0; t < held_; ++t) numbers.push_back(static_cast<long long>(put_ + t));
     check(netcdf_.nc_put_vara_longlong(posterior_, posterior_draw_, &put_, &held_, numbers.data()));
-    if (header().log_scores) {
+    if (header_.log_scores) {
       check(netcdf_.nc_put_vara_double(sample_stats_, lp_, start, count, chain_first(log_scores_, 1).data()));
       check(netcdf_.nc_put_vara_longlong(sample_stats_, sample_stats_draw_, &put_, &held_, numbers.data()));
     }
@@ -191,9 +189,9 @@ class NetcdfWriter final : public DrawWriter {
   }
 
   const NetcdfLibrary& netcdf_;
-  TemporaryName name_;
+  const std::string& target_;
+  const DrawFileHeader& header_;
   bool narrow_;
-  bool open_ = false;
   int file_ = 0, posterior_ = 0, posterior_draw_ = 0, x_ = 0;
   int sample_stats_ = 0, sample_stats_draw_ = 0, lp_ = 0;
   std::size_t block_draws_ = 1;  ///< put at once
@@ -202,6 +200,70 @@ class NetcdfWriter final : public DrawWriter {
   std::vector<std::uint8_t> bytes_;
   std::vector<Value> words_;
   std::vector<double> log_scores_;
+};
+
+enum class Message : std::uint64_t { draw, finish };
+
+/// The child: a file is made of the messages that come.
+void write_messages(Channel& channel, NetcdfOutput& output, const DrawFileHeader& header) {
+  reply_good(channel);
+  channel.flush();
+  std::vector<Value> values(header.chains * header.variable_names.size());
+  std::vector<double> log_scores(header.chains);
+  while (static_cast<Message>(channel.receive_number()) == Message::draw) {
+    channel.receive(values.data(), values.size() * sizeof(Value));
+    channel.receive(log_scores.data(), log_scores.size() * sizeof(double));
+    output.write_draw(values, log_scores);
+  }
+  output.finish(channel.receive_text());
+  reply_good(channel);
+}
+
+class NetcdfWriter final : public DrawWriter {
+ public:
+  NetcdfWriter(const std::string& path, DrawFileHeader file_header)
+      : DrawWriter(std::move(file_header)), name_(path), child_([this](Channel& channel) {
+          NetcdfOutput output(name_.path(), name_.target(), header());
+          write_messages(channel, output, header());
+        }) {
+    say_why([&] { child_.receive([](Channel&) {}); });
+  }
+
+  void finish() override {
+    say_why([&] {
+      child_.send([&](Channel& channel) {
+        channel.send_number(static_cast<std::uint64_t>(Message::finish));
+        channel.send_text(header().metadata);
+      });
+      child_.receive([](Channel&) {});
+    });
+    name_.rename_to_target();
+  }
+
+ private:
+  template <class Work>
+  void say_why(const Work& work) {
+    try {
+      work();
+    } catch (const HelperCrashed& crash) {
+      throw Error(ErrorKind::cannot_write,
+                  fmt::format("cannot write {}: the NetCDF library {} (is the disk full?)", name_.target(),
+                              crash.what()));
+    }
+  }
+
+  void write_draw(std::span<const Value> values, std::span<const double> log_scores) override {
+    say_why([&] {
+      child_.send([&](Channel& channel) {
+        channel.send_number(static_cast<std::uint64_t>(Message::draw));
+        channel.send(values.data(), values.size_bytes());
+        channel.send(log_scores.data(), log_scores.size_bytes());
+      });
+    });
+  }
+
+  TemporaryName name_;
+  HelperProcess child_;
 };
 
 }  // namespace

@@ -17,6 +17,7 @@
 #include "drover/io/draws.hpp"
 #include "drover/io/model_archive.hpp"
 #include "drover/io/npz.hpp"
+#include "drover/io/unpack_limit.hpp"
 
 namespace drover {
 
@@ -107,6 +108,7 @@ class Archive {
     entry.packed = part(offset + skip, packed_size);
     const bool possible = entry.deflated ? entry.size / 1032 <= packed_size + 1 : entry.size == packed_size;
     if (!possible) fail(fmt::format("{}: its size cannot be right", entry.name));
+    if (entry.deflated) check_unpacked(file_, packed_size, entry.size, unpacked_draws);
     return entry;
   }
 

@@ -14,6 +14,7 @@
 #include <cstring>
 
 #include "drover/core/types.hpp"
+#include "drover/io/unpack_limit.hpp"
 
 namespace drover {
 
@@ -38,6 +39,7 @@ std::size_t byte_order_mark(const char* begin, const char* end) {
 struct TextSource::Input {
   gzFile file = nullptr;
   std::string_view memory;
+  std::uint64_t unpacked = 0;  ///< read from the file so far
 
   ~Input() {
     if (file != nullptr) gzclose(file);
@@ -101,6 +103,9 @@ bool TextSource::refill(const char* keep) {
     if (got < 0 || code == Z_BUF_ERROR || code == Z_DATA_ERROR)
       fail_at({name_}, fmt::format("the gzip file is damaged or cut off ({})", message));
     added = static_cast<std::size_t>(got);
+    input_->unpacked += added;
+    if (input_->unpacked > unpacked_text.always_allowed && gzdirect(input_->file) == 0)
+      check_unpacked(name_, static_cast<std::uint64_t>(gzoffset(input_->file)), input_->unpacked);
   } else {
     added = std::min(room, input_->memory.size());
     std::memcpy(buffer_.data() + kept, input_->memory.data(), added);

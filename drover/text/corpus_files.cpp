@@ -10,6 +10,7 @@
 
 #include "drover/io/model_archive.hpp"
 #include "drover/io/text_source.hpp"
+#include "drover/io/unpack_limit.hpp"
 #include "drover/text/corpus.hpp"
 
 namespace drover {
@@ -47,7 +48,14 @@ struct Member {
   std::function<std::string()> read;
 };
 
-std::string read_zip_member(zip_t* archive, zip_uint64_t index, const std::string& name) {
+/// How much a whole archive may become; members may share bytes of it.
+struct Unpacking {
+  std::string archive;
+  std::uint64_t packed = 0, unpacked = 0;
+};
+
+std::string read_zip_member(zip_t* archive, zip_uint64_t index, const std::string& name,
+                            Unpacking& unpacking) {
   zip_stat_t status;
   zip_stat_init(&status);
   zip_file_t* file =
@@ -60,10 +68,11 @@ std::string read_zip_member(zip_t* archive, zip_uint64_t index, const std::strin
     bytes.resize(size + part);
     got = zip_fread(file, bytes.data() + size, part);
     bytes.resize(size + static_cast<std::size_t>(std::max<zip_int64_t>(got, 0)));
-    if (got < 0) {
-      zip_fclose(file);
-      fail_at({name}, "the zip archive is damaged here");
-    }
+    unpacking.unpacked += bytes.size() - size;
+    const bool too_much = is_out_of_proportion(unpacking.packed, unpacking.unpacked);
+    if (got < 0 || too_much) zip_fclose(file);
+    if (too_much) check_unpacked(unpacking.archive, unpacking.packed, unpacking.unpacked);
+    if (got < 0) fail_at({name}, "the zip archive is damaged here");
   }
   if (zip_fclose(file) != 0) fail_at({name}, "the zip archive is damaged here");
   return bytes;
@@ -197,6 +206,7 @@ void read_zip(const std::string& path, AskedFormat asked, CorpusBuilder& builder
       fail_at({path}, fmt::format("the zip archive is damaged ({})", why));
     throw Error(ErrorKind::cannot_read, fmt::format("cannot read {}: {}", path, why));
   }
+  Unpacking unpacking{path, fs::file_size(path)};
   std::vector<Member> members;
   const zip_int64_t count = zip_get_num_entries(archive.get(), 0);
   for (zip_int64_t index = 0; index < count; ++index) {
@@ -206,8 +216,9 @@ void read_zip(const std::string& path, AskedFormat asked, CorpusBuilder& builder
     const std::size_t slash = member.rfind('/');
     const bool hidden = member[slash == std::string::npos ? 0 : slash + 1] == '.';
     if (member.empty() || member.ends_with("/") || hidden || member.starts_with("__MACOSX/")) continue;
-    members.push_back({member, [&archive, index, full = path + "/" + member] {
-                         return read_zip_member(archive.get(), static_cast<zip_uint64_t>(index), full);
+    members.push_back({member, [&archive, &unpacking, index, full = path + "/" + member] {
+                         return read_zip_member(archive.get(), static_cast<zip_uint64_t>(index), full,
+                                                unpacking);
                        }});
   }
   read_members(members, path, asked, builder);

@@ -42,6 +42,20 @@ void make_zip(const std::string& path, const std::vector<std::pair<std::string, 
   ASSERT_EQ(zip_close(archive), 0);
 }
 
+TEST(Corpus, ZipThatGrowsOutOfProportion) {
+  TemporaryFolder folder;
+  // Two members of 36 MB each: it is the archive that counts.
+  const std::string nothing(36 << 20, ' ');
+  make_zip(folder.file("bomb.zip"), {{"pos/1", nothing}, {"neg/1", nothing}});
+  try {
+    read(folder.file("bomb.zip"));
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::bad_data);
+    EXPECT_NE(std::string(error.what()).find("grows out of proportion"), std::string::npos) << error.what();
+  }
+}
+
 TEST(Corpus, FolderPerClass) {
   TemporaryFolder folder;
   for (const char* name : {"c", "c/pos", "c/neg", "c/unlabelled", "c/pos/deep"})
