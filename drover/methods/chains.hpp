@@ -158,9 +158,9 @@ void run_with_checkpoints(ChainRun<K>& run, const Problem& problem, std::string_
   run.finish();
 }
 
-struct IgnoreState {
-  template <class State>
-  void operator()(const State&) const {}
+struct IgnoreTotals {
+  template <class Totals>
+  void operator()(const Totals&) const {}
 };
 
 /// What a run that has ended says of the marginals.
@@ -185,11 +185,11 @@ MarginalsResult marginals_of(const ChainRun<K>& run, const Problem& problem) {
   return result;
 }
 
-/// `see_state` is shown the final State of every batch, for methods that keep counts in it.
-template <Kernel K, class SeeState = IgnoreState>
+/// `see_totals` hears what the sweeps told (TotalsOf<K>), before the result is made.
+template <Kernel K, class SeeTotals = IgnoreTotals>
 MarginalsResult marginals_by_chains(const Problem& problem, std::string_view method, const K& kernel,
                                     const ChainOptions& options, const RunControl& control,
-                                    SeeState see_state = {}) {
+                                    SeeTotals see_totals = {}) {
   if (options.state_values.empty() || !SumsValues<K>)
     check_estimate_memory(problem, kernel.entry_count(), kernel.lanes(), options);
   ChainRun<K> run(kernel, options);
@@ -201,7 +201,7 @@ MarginalsResult marginals_by_chains(const Problem& problem, std::string_view met
     on_draw = [&](std::uint32_t chain, std::span<const Value> x, double) { joints->count(chain, x); };
   }
   run_with_checkpoints(run, problem, method, Task::marginals, control, on_draw);
-  for (const auto& state : run.states()) see_state(state);
+  see_totals(run.totals());
 
   MarginalsResult result = marginals_of(run, problem);
   if (joints) joints->fill(result);
@@ -209,10 +209,10 @@ MarginalsResult marginals_by_chains(const Problem& problem, std::string_view met
   return result;
 }
 
-template <Kernel K, class SeeState = IgnoreState>
+template <Kernel K, class SeeTotals = IgnoreTotals>
 SampleResult sample_by_chains(const Problem& problem, std::string_view method, const K& kernel,
                               const ChainOptions& options, const RunControl& control, DrawConsumer& consumer,
-                              SeeState see_state = {}) {
+                              SeeTotals see_totals = {}) {
   ChainRun<K> run(kernel, options);
   if (!problem.start().empty()) run.start_at(problem.start());
   consumer.begin(options.chains);
@@ -222,7 +222,7 @@ SampleResult sample_by_chains(const Problem& problem, std::string_view method, c
     ++result.draws;
   };
   run_with_checkpoints(run, problem, method, Task::sample, control, on_draw, true);
-  for (const auto& state : run.states()) see_state(state);
+  see_totals(run.totals());
   note_resolved(options, result);
   fill_facts(run, result);
   result.diagnostics = worst_entry(run.store());
@@ -236,7 +236,7 @@ SampleResult sample_by_chains(const Problem& problem, std::string_view method, c
 ///
 ///   static std::uint32_t default_chains(const Problem&);
 ///   static double update_cost(const Problem&);  // as in usual_burn_in(); may be left out: 1
-///   template <class Go>  // go(run_name, kernel[, see_state]) runs the chains and returns the result
+///   template <class Go>  // go(run_name, kernel[, see_totals]) runs the chains and returns the result
 ///   static auto run(const Problem&, const ChainOptions&, const RunControl&, Go go);
 template <class Adapter>
 double update_cost_of(const Problem& problem) {
@@ -251,8 +251,8 @@ MarginalsResult chain_marginals(const Problem& problem, const RunControl& contro
   const ChainOptions options = chain_options(problem, Task::marginals, Adapter::default_chains(problem),
                                              update_cost_of<Adapter>(problem));
   return Adapter::run(problem, options, control,
-                      [&](std::string_view name, const auto& kernel, auto... see_state) {
-                        return marginals_by_chains(problem, name, kernel, options, control, see_state...);
+                      [&](std::string_view name, const auto& kernel, auto... see_totals) {
+                        return marginals_by_chains(problem, name, kernel, options, control, see_totals...);
                       });
 }
 
@@ -263,8 +263,8 @@ SampleResult chain_sample(const Problem& problem, const RunControl& control, Dra
                     chains_for_samples(wanted_samples(problem.options()), Adapter::default_chains(problem)),
                     update_cost_of<Adapter>(problem));
   return Adapter::run(
-      problem, options, control, [&](std::string_view name, const auto& kernel, auto... see_state) {
-        return sample_by_chains(problem, name, kernel, options, control, consumer, see_state...);
+      problem, options, control, [&](std::string_view name, const auto& kernel, auto... see_totals) {
+        return sample_by_chains(problem, name, kernel, options, control, consumer, see_totals...);
       });
 }
 
@@ -334,13 +334,13 @@ RunFacts enter_chains(const Problem& problem, const ChainOptions& asked, const R
   ChainOptions options = asked;
   if (options.chains == 0) options.chains = Adapter::default_chains(problem);
   return Adapter::run(problem, options, control,
-                      [&](std::string_view name, const auto& kernel, auto... see_state) {
+                      [&](std::string_view name, const auto& kernel, auto... see_totals) {
                         check_estimate_memory(problem, kernel.entry_count(), kernel.lanes(), options);
                         LiveKernel live(problem, name, kernel, options);
                         use(live);
                         RunFacts facts;
                         if (const auto* run = live.run()) {
-                          for (const auto& state : run->states()) (see_state(state), ...);
+                          (see_totals(run->totals()), ...);
                           fill_facts(*run, facts);
                         }
                         return facts;

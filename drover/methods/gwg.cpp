@@ -19,12 +19,6 @@ std::string why_not(const Problem& problem, Task) {
   return "";
 }
 
-/// Accepted proposals of all chains.
-struct Acceptance {
-  double accepted = 0;
-  void operator()(const GibbsWithGradients::State& state) { accepted += static_cast<double>(state.accepted); }
-};
-
 struct GradientsAdapter {
   static std::uint32_t default_chains(const Problem&) { return 16; }
   static double update_cost(const Problem&) { return 30; }
@@ -33,9 +27,9 @@ struct GradientsAdapter {
   static auto run(const Problem& problem, const ChainOptions&, const RunControl&, Go go) {
     const SpinGraph spins = spin_graph(problem.graph());
     const GibbsWithGradients kernel(spins);
-    Acceptance acceptance;
-    auto result = go("gwg", kernel, std::ref(acceptance));
-    if (result.updates > 0) result.details["acceptance"] = acceptance.accepted / result.updates;
+    Moves moves;
+    auto result = go("gwg", kernel, [&](const Moves& all) { moves = all; });
+    result.details["acceptance"] = moves.acceptance();
     return result;
   }
 };

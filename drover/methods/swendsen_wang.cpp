@@ -52,7 +52,11 @@ struct PartialAdapter : ClusterAdapter {
 struct GeneralizedAdapter : ClusterAdapter {
   template <class Go>
   static auto run(const Problem& problem, const ChainOptions&, const RunControl&, Go go) {
-    return go("generalized-swendsen-wang", GeneralizedSwendsenWang(problem.graph()));
+    Moves moves;
+    auto result = go("generalized-swendsen-wang", GeneralizedSwendsenWang(problem.graph()),
+                     [&](const Moves& all) { moves = all; });
+    result.details["acceptance"] = moves.acceptance();
+    return result;
   }
 };
 

@@ -67,7 +67,7 @@ struct TemperingAdapter {
       const Ladder ladder = tune_ladder(problem.graph(), kernel, ladder_options(problem, options, control));
       const Tempering tempering(kernel, ladder);
       SwapCounts counts;
-      auto result = go(run_name(ladder), tempering, [&](const auto& state) { counts.merge(state.counts); });
+      auto result = go(run_name(ladder), tempering, [&](const SwapCounts& all) { counts = all; });
       result.resolved["temperatures"] = ladder.rungs();
       add_report(ladder, counts, result);
       warn_of_unknown_connectivity(problem, result);

@@ -77,6 +77,7 @@ class ChainRun {
     for (std::uint32_t b = 0; b < batches; ++b) states_.push_back(kernel.start(options.seed, b * lanes));
     const std::size_t entries = sums_values() ? kernel.size() : kernel.entry_count();
     sums_.resize(batches);
+    totals_.resize(batches);
     for (LaneSums& sums : sums_) assign_large(sums, entries * lanes, 0.0F);
     store_ = SegmentStore(entries, options.chains, options.estimator_memory);
     burn_in_ = options.burn_in;
@@ -161,11 +162,18 @@ class ChainRun {
   double best_log_score() const { return best_log_score_; }
   const ChainOptions& options() const { return options_; }
   std::span<const typename K::State> states() const { return states_; }
+  /// What the sweeps told, burn-in included, of all chains.
+  TotalsOf<K> totals() const {
+    TotalsOf<K> all;
+    for (const TotalsOf<K>& one : totals_) all.add(one);
+    return all;
+  }
   void extend(std::uint64_t sweeps) { options_.sweeps = sweeps; }
 
   template <class Archive>
   void visit(Archive& archive) {
     for (auto& state : states_) state.visit(archive);
+    for (TotalsOf<K>& totals : totals_) totals.visit(archive);
     archive(unabsorbed_);
     if (unabsorbed_ > 0)  // else they are all zero
       for (auto& sums : sums_) archive(sums);
@@ -214,7 +222,7 @@ class ChainRun {
       for (std::uint64_t s = done_; s < done_ + stride;) {
         std::uint64_t next = s + 1;
         while (next < done_ + stride && is_kept(next) == is_kept(s)) ++next;
-        sweep_alike(states_[b], s, next - s, sums_[b]);
+        sweep_alike(b, s, next - s);
         s = next;
       }
     });
@@ -226,7 +234,9 @@ class ChainRun {
   }
 
   // Sweeps that are all kept or all not, at once where the kernel can do that.
-  void sweep_alike(typename K::State& state, std::uint64_t first, std::uint64_t count, LaneSums& sums) const {
+  void sweep_alike(std::size_t batch, std::uint64_t first, std::uint64_t count) {
+    typename K::State& state = states_[batch];
+    LaneSums& sums = sums_[batch];
     constexpr bool at_once = requires {
       kernel_.sweeps(state, first, count);
     };
@@ -237,11 +247,11 @@ class ChainRun {
     }
     for (std::uint64_t s = first; s < first + count; ++s) {
       if (!kept)
-        kernel_.sweep(state, s);
+        sweep_and_tell(kernel_, totals_[batch], state, s);
       else if (!sums_values())
-        kernel_.sweep(state, s, ConditionalSums{sums});
+        sweep_and_tell(kernel_, totals_[batch], state, s, ConditionalSums{sums});
       else if constexpr (SumsValues<K>)
-        kernel_.sweep(state, s, ValueSums{sums, options_.state_values});
+        sweep_and_tell(kernel_, totals_[batch], state, s, ValueSums{sums, options_.state_values});
     }
   }
 
@@ -314,6 +324,7 @@ class ChainRun {
   ChainOptions options_;
   std::vector<typename K::State> states_;
   std::vector<LaneSums> sums_;
+  std::vector<TotalsOf<K>> totals_;  ///< per batch
   SegmentStore store_;
   ScoreTrace trace_;
   std::vector<ConvergencePoint> convergence_;

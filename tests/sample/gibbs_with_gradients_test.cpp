@@ -159,14 +159,15 @@ TEST(DenseGibbsWithGradients, MovesAsTheOtherKernel) {
   for (std::uint32_t chain = 0; chain < chains; ++chain) {
     auto a = dense.start(1, chain);
     auto b = plain.start(2, chain);
+    Moves of_dense, of_plain;
     for (std::uint64_t sweep = 0; sweep < 20; ++sweep) {
-      dense.sweep(a, sweep);
-      plain.sweep(b, sweep);
+      of_dense.add(dense.sweep(a, sweep));
+      of_plain.add(plain.sweep(b, sweep));
     }
     dense.read(a, x);
-    note(0, a.accepted);
+    note(0, of_dense.accepted);
     plain.read(b, 0, x);
-    note(1, b.accepted);
+    note(1, of_plain.accepted);
   }
   const double deviation =
       std::sqrt((squares[0] - ones[0] * ones[0] + squares[1] - ones[1] * ones[1]) / chains);

@@ -130,12 +130,13 @@ TEST(Tempering, ConditionalSumsAreThoseOfTheColdReplicas) {
     auto state = tempering.start(1, 0);
     auto plain = tempering.start(1, 0);
     std::vector<float> sums(tempering.entry_count() * tempering.lanes(), 0.0F);
+    SwapCounts swaps;
     for (std::uint64_t sweep = 0; sweep < 20; ++sweep) {
-      tempering.sweep(state, sweep, ConditionalSums{sums});
+      swaps.add(tempering.sweep(state, sweep, ConditionalSums{sums}));
       tempering.sweep(plain, sweep);
     }
     EXPECT_EQ(state.replica_of, plain.replica_of);
-    EXPECT_GT(tempering_report(tempering.ladder(), state.counts).swap_acceptance[0], 0.1);
+    EXPECT_GT(tempering_report(tempering.ladder(), swaps).swap_acceptance[0], 0.1);
     std::size_t entry = 0;
     for (VariableId v = 0; v < graph.size(); ++v)
       for (std::uint32_t k = graph.cardinalities[v] == 2 ? 1 : 0; k < graph.cardinalities[v]; ++k, ++entry)
@@ -204,8 +205,9 @@ TEST(Tempering, TunedLadderHasEqualRejections) {
     EXPECT_TRUE(std::is_sorted(ladder.inverse_temperatures.begin(), ladder.inverse_temperatures.end()));
     const Tempering tempering(kernel, ladder);
     auto state = tempering.start(seed + 100, 0);
-    for (std::uint64_t sweep = 0; sweep < 3000; ++sweep) tempering.sweep(state, sweep);
-    const TemperingReport report = tempering_report(ladder, state.counts);
+    SwapCounts swaps;
+    for (std::uint64_t sweep = 0; sweep < 3000; ++sweep) swaps.add(tempering.sweep(state, sweep));
+    const TemperingReport report = tempering_report(ladder, swaps);
     EXPECT_NEAR(report.barrier, ladder.barrier, 0.1 * ladder.barrier);
     EXPECT_NEAR(static_cast<double>(ladder.rungs()), 2 * report.barrier + 2.5, 1.5);
     const double mean = 1 - report.barrier / static_cast<double>(ladder.rungs() - 1);
@@ -224,8 +226,9 @@ TEST(Tempering, RoundTripsOfAFlatModel) {
   const ReferenceKernel kernel(graph, 8);
   const Tempering tempering(kernel, {{0, 0.2, 0.5, 1}});
   auto state = tempering.start(1, 0);
-  for (std::uint64_t sweep = 0; sweep < 400; ++sweep) tempering.sweep(state, sweep);
-  const TemperingReport report = tempering_report(tempering.ladder(), state.counts);
+  SwapCounts swaps;
+  for (std::uint64_t sweep = 0; sweep < 400; ++sweep) swaps.add(tempering.sweep(state, sweep));
+  const TemperingReport report = tempering_report(tempering.ladder(), swaps);
   EXPECT_EQ(report.barrier, 0);
   EXPECT_EQ(report.best_rate, 0.5);
   EXPECT_NEAR(report.round_trip_rate, 0.5, 0.02);

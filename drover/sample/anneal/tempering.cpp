@@ -9,7 +9,20 @@
 
 namespace drover {
 
-void SwapCounts::merge(const SwapCounts& other) {
+void SwapCounts::add(const SwapInfo& info) {
+  acceptance.resize(info.pairs, 0.0);
+  offered.resize(info.pairs, 0);
+  for (std::size_t t = 0; t < info.acceptance.size(); ++t) {
+    if (std::isnan(info.acceptance[t])) continue;
+    acceptance[t % info.pairs] += info.acceptance[t];
+    ++offered[t % info.pairs];
+  }
+  rounds += info.acceptance.size() / info.pairs;
+  round_trips += info.round_trips;
+}
+
+void SwapCounts::add(const SwapCounts& other) {
+  if (other.acceptance.empty()) return;
   if (acceptance.empty()) {
     *this = other;
     return;
@@ -65,24 +78,23 @@ std::size_t wanted_rungs(double barrier, const LadderOptions& options) {
   return std::min<std::size_t>(wanted, options.max_rungs);
 }
 
-void swap_rungs(const Ladder& ladder, const LadderView& view, const Random& random, std::uint32_t chain,
-                std::uint64_t sweep, SwapCounts& counts) {
+bool swap_rungs(const Ladder& ladder, const LadderView& view, const Random& random, std::uint32_t chain,
+                std::uint64_t sweep) {
   const std::span<std::uint32_t> replica_of = view.replica_of;
   for (std::size_t t = sweep % 2; t + 1 < replica_of.size(); t += 2) {
     const double step = view.scale * (ladder.inverse_temperatures[t + 1] - ladder.inverse_temperatures[t]);
     const double gain = view.scores[replica_of[t]] - view.scores[replica_of[t + 1]];
     const double probability = std::exp(std::min(0.0, step * gain));
-    counts.acceptance[t] += probability;
-    ++counts.offered[t];
+    view.acceptance[t] = probability;
     if (random.uniform(chain, sweep, static_cast<std::uint32_t>(t)) < probability)
       std::swap(replica_of[t], replica_of[t + 1]);
   }
-  ++counts.rounds;
   Journey& hot = view.journeys[replica_of.front()];
-  counts.round_trips += hot == Journey::from_hot_and_cold;
+  const bool round_trip = hot == Journey::from_hot_and_cold;
   hot = Journey::from_hot;
   Journey& cold = view.journeys[replica_of.back()];
   if (cold == Journey::from_hot) cold = Journey::from_hot_and_cold;
+  return round_trip;
 }
 
 }  // namespace drover

@@ -56,14 +56,29 @@ struct LadderOptions {
   const RunControl* control = &no_control();  ///< its end is that of the tuning, with Error stopped
 };
 
-/// What happened to the swaps; counts of several States add up.
+/// The swaps of one sweep; points into the State, and is valid until its next sweep.
+struct SwapInfo {
+  std::span<const double> acceptance;  ///< per ladder and pair of rungs: the probability; NaN: not offered
+  std::size_t pairs;                   ///< of one ladder
+  std::uint64_t round_trips;
+};
+
+/// What happened to the swaps, added up.
 struct SwapCounts {
   std::uint64_t rounds = 0;            ///< sweeps times ladders
   std::vector<double> acceptance;      ///< per pair of rungs: sum of the acceptance probabilities
   std::vector<std::uint64_t> offered;  ///< per pair of rungs
   std::uint64_t round_trips = 0;       ///< hot end, cold end and back to the hot end
 
-  void merge(const SwapCounts& other);
+  void add(const SwapInfo& info);
+  void add(const SwapCounts& other);
+  template <class Archive>
+  void visit(Archive& archive) {
+    archive(rounds);
+    archive(acceptance);
+    archive(offered);
+    archive(round_trips);
+  }
 };
 
 struct TemperingReport {
@@ -92,26 +107,30 @@ struct LadderView {
   std::span<const double> scores;       ///< per replica: log p~
   std::span<Journey> journeys;          ///< per replica
   double scale;                         ///< the rungs' inverse temperatures are times this
+  std::span<double> acceptance;         ///< per pair of rungs: what SwapInfo tells
 };
 
-/// One round of even-odd swaps; `chain` is the ladder's number in the run.
-void swap_rungs(const Ladder& ladder, const LadderView& view, const Random& random, std::uint32_t chain,
-                std::uint64_t sweep, SwapCounts& counts);
+/// One round of even-odd swaps; `chain` is the ladder's number in the run. Whether it ended a round trip.
+bool swap_rungs(const Ladder& ladder, const LadderView& view, const Random& random, std::uint32_t chain,
+                std::uint64_t sweep);
 
 template <Kernel K>
 class Tempering {
  public:
+  using Totals = SwapCounts;
+
   struct State {
     std::vector<typename K::State> parts;   ///< the lanes of all replicas
     std::vector<std::uint32_t> replica_of;  ///< per ladder and rung: the replica of that ladder
     std::vector<Journey> journeys;          ///< per ladder and replica
     std::vector<double> scores;             ///< log p~ of every lane of every part, as of now
     std::vector<float> scales;              ///< per ladder: all its inverse temperatures are times this
-    SwapCounts counts;
     std::uint64_t seed = 0;
     std::uint32_t first_chain = 0;
     std::vector<float> lane_temperatures;  ///< inverse, of every lane of every part
-    std::vector<float> scratch;            ///< conditionals of all lanes of one part; not part of the chain
+    // What follows does not outlive a sweep.
+    std::vector<float> scratch;      ///< conditionals of all lanes of one part
+    std::vector<double> acceptance;  ///< of the swaps, as in SwapInfo
 
     template <class Archive>
     void visit(Archive& archive) {
@@ -120,10 +139,6 @@ class Tempering {
       archive(journeys);
       archive(scores);
       archive(scales);
-      archive(counts.rounds);
-      archive(counts.acceptance);
-      archive(counts.offered);
-      archive(counts.round_trips);
       archive(seed);
       archive(first_chain);
       archive(lane_temperatures);
@@ -156,20 +171,18 @@ class Tempering {
     state.lane_temperatures.assign(parts_ * kernel_.lanes(), 1.0F);
     state.scores.resize(parts_ * kernel_.lanes());
     state.scales.assign(ladders_, 1.0F);
-    state.counts.acceptance.assign(rungs_ - 1, 0.0);
-    state.counts.offered.assign(rungs_ - 1, 0);
     set_lanes(state);
     for (std::uint32_t part = 0; part < parts_; ++part) score(state, part);
     return state;
   }
 
   /// One sweep of every replica, then one round of swaps.
-  void sweep(State& state, std::uint64_t sweep) const {
+  SwapInfo sweep(State& state, std::uint64_t sweep) const {
     for (auto& part : state.parts) kernel_.sweep(part, sweep);
-    swap(state, sweep);
+    return swap(state, sweep);
   }
 
-  void sweep(State& state, std::uint64_t sweep, ConditionalSums sums) const {
+  SwapInfo sweep(State& state, std::uint64_t sweep, ConditionalSums sums) const {
     for (std::uint32_t part = 0; part < parts_; ++part) {
       bool has_cold = false;
       for (std::uint32_t ladder = 0; ladder < ladders_; ++ladder)
@@ -182,7 +195,7 @@ class Tempering {
       kernel_.sweep(state.parts[part], sweep, ConditionalSums{state.scratch});
       add_cold(state, part, sums.sums);
     }
-    swap(state, sweep);
+    return swap(state, sweep);
   }
 
   void read(const State& state, std::uint32_t ladder, std::span<Value> values) const {
@@ -235,17 +248,22 @@ class Tempering {
                                        all.subspan(part * kernel_.lanes(), kernel_.lanes()));
   }
 
-  void swap(State& state, std::uint64_t sweep) const {
+  SwapInfo swap(State& state, std::uint64_t sweep) const {
     for (std::uint32_t part = 0; part < parts_; ++part) score(state, part);
+    const std::size_t pairs = rungs_ - 1;
+    state.acceptance.assign(ladders_ * pairs, std::numeric_limits<double>::quiet_NaN());
+    std::uint64_t round_trips = 0;
     const Random random(state.seed, Stream::swap);
     for (std::uint32_t ladder = 0; ladder < ladders_; ++ladder) {
       const std::size_t first = ladder * rungs_;
       const LadderView view{std::span(state.replica_of).subspan(first, rungs_),
                             std::span<const double>(state.scores).subspan(first, rungs_),
-                            std::span(state.journeys).subspan(first, rungs_), state.scales[ladder]};
-      swap_rungs(ladder_, view, random, state.first_chain + ladder, sweep, state.counts);
+                            std::span(state.journeys).subspan(first, rungs_), state.scales[ladder],
+                            std::span(state.acceptance).subspan(ladder * pairs, pairs)};
+      round_trips += swap_rungs(ladder_, view, random, state.first_chain + ladder, sweep) ? 1 : 0;
     }
     set_lanes(state);
+    return {state.acceptance, pairs, round_trips};
   }
 
   /// Picks the cold lanes of one part out of the scratch sums.
@@ -273,15 +291,13 @@ SwapCounts try_ladder(const K& kernel, const std::vector<double>& inverse_temper
                       const LadderOptions& options, std::uint64_t sweeps) {
   const Tempering<K> tempering(kernel, {inverse_temperatures});
   auto state = tempering.start(options.seed, 0);
+  SwapCounts counts;
   for (std::uint64_t sweep = 0; sweep < sweeps; ++sweep) {
     fail_if_stopped(*options.control, "the tuning of the temperatures");
-    if (sweep == sweeps / 2) {
-      std::fill(state.counts.acceptance.begin(), state.counts.acceptance.end(), 0.0);
-      std::fill(state.counts.offered.begin(), state.counts.offered.end(), 0);
-    }
-    tempering.sweep(state, sweep);
+    const SwapInfo info = tempering.sweep(state, sweep);
+    if (sweep >= sweeps / 2) counts.add(info);
   }
-  return state.counts;
+  return counts;
 }
 
 /// Finds the rungs of equal rejection in rounds of 1/16, 1/16, 1/8, 1/4, 1/2 of options.sweeps; every round

@@ -140,11 +140,12 @@ void GeneralizedSwendsenWang::make_clusters(State& state, std::uint64_t sweep) c
   for (std::uint32_t v = 0; v < size(); ++v) state.order[state.next[state.parents[v]]++] = v;
 }
 
-void GeneralizedSwendsenWang::run(State& state, std::uint64_t sweep, float* sums) const {
+Moves GeneralizedSwendsenWang::run(State& state, std::uint64_t sweep, float* sums) const {
   make_clusters(state, sweep);
   state.visited.assign(factors_.size(), 0);
   const Random random(state.seed, Stream::sweep);
   std::uint32_t stamp = 0;
+  Moves moves;
   for (std::uint32_t root = 0; root < size(); ++root) {
     const std::uint32_t first = state.begin[root], last = state.begin[root + 1];
     if (first == last) continue;
@@ -173,9 +174,14 @@ void GeneralizedSwendsenWang::run(State& state, std::uint64_t sweep, float* sums
         }
       }
     }
-    if (proposed != old && !(Random::to_unit(words[0], words[1]) < accepted))
+    if (proposed == old) continue;
+    ++moves.proposed;
+    if (Random::to_unit(words[0], words[1]) < accepted)
+      ++moves.accepted;
+    else
       turn(state, first, last, states == 2 ? 1 : old);
   }
+  return moves;
 }
 
 void GeneralizedSwendsenWang::read(const State& state, std::uint32_t, std::span<Value> values) const {

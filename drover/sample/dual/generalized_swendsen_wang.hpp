@@ -28,6 +28,9 @@ namespace drover {
 
 class GeneralizedSwendsenWang {
  public:
+  /// Clusters that would change, and those that did.
+  using Totals = Moves;
+
   struct State {
     std::uint64_t seed = 0;
     std::uint32_t chain = 0;
@@ -56,9 +59,9 @@ class GeneralizedSwendsenWang {
   std::size_t entry_count() const { return conditional_offsets_.back(); }
 
   State start(std::uint64_t seed, std::uint32_t first_chain) const;
-  void sweep(State& state, std::uint64_t sweep) const { run(state, sweep, nullptr); }
-  void sweep(State& state, std::uint64_t sweep, ConditionalSums sums) const {
-    run(state, sweep, sums.sums.data());
+  Moves sweep(State& state, std::uint64_t sweep) const { return run(state, sweep, nullptr); }
+  Moves sweep(State& state, std::uint64_t sweep, ConditionalSums sums) const {
+    return run(state, sweep, sums.sums.data());
   }
   void read(const State& state, std::uint32_t lane, std::span<Value> values) const;
   void write(State& state, std::uint32_t lane, std::span<const Value> values) const;
@@ -78,7 +81,7 @@ class GeneralizedSwendsenWang {
     float bond_strength = 0;  ///< w_e; zero: it makes no bonds
   };
 
-  void run(State& state, std::uint64_t sweep, float* sums) const;
+  Moves run(State& state, std::uint64_t sweep, float* sums) const;
   void make_clusters(State& state, std::uint64_t sweep) const;
   bool satisfied(const Factor& factor, const std::vector<Value>& values) const;
   double factor_score(const Factor& factor, const State& state) const;

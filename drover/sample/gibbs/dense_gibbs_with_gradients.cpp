@@ -147,11 +147,12 @@ DenseGibbsWithGradients::State DenseGibbsWithGradients::start(std::uint64_t seed
   return state;
 }
 
-void DenseGibbsWithGradients::advance(State& state, std::uint64_t sweep, std::size_t proposals) const {
-  if (size() == 0) return;
+Moves DenseGibbsWithGradients::advance(State& state, std::uint64_t sweep, std::size_t proposals) const {
+  if (size() == 0) return {};
   constexpr float least = 1e-20F, most = 1e20F;
   const Random random(state.seed, Stream::sweep);
   float shift = 0, sum = refresh(state, shift);
+  Moves moves{.proposed = proposals};
   for (std::size_t step = 0; step < proposals; ++step) {
     if (!(sum > least && sum < most)) sum = refresh(state, shift);
     const Random::Block words = random.block(state.chain, sweep, static_cast<std::uint32_t>(step));
@@ -167,15 +168,17 @@ void DenseGibbsWithGradients::advance(State& state, std::uint64_t sweep, std::si
       std::swap(state.leaves[0], state.leaves[1]);
       std::swap(state.block_sums[0], state.block_sums[1]);
       sum = proposed;
-      ++state.accepted;
+      ++moves.accepted;
     } else {
       state.signs[i] = change;
     }
   }
+  return moves;
 }
 
-void DenseGibbsWithGradients::sweep(State& state, std::uint64_t sweep) const {
-  advance(state, sweep, size() + (Random(state.seed, Stream::order).block(state.chain, sweep, 0)[0] >> 31));
+Moves DenseGibbsWithGradients::sweep(State& state, std::uint64_t sweep) const {
+  return advance(state, sweep,
+                 size() + (Random(state.seed, Stream::order).block(state.chain, sweep, 0)[0] >> 31));
 }
 
 void DenseGibbsWithGradients::read(const State& state, std::span<Value> values) const {

@@ -1,5 +1,5 @@
-// Gibbs with gradients (sample/gibbs/gibbs_with_gradients.hpp has the formulas) where most pairs exist: learning
-// complete Boltzmann machines spends its time here.
+// Gibbs with gradients (sample/gibbs/gibbs_with_gradients.hpp has the formulas) where most pairs exist:
+// learning complete Boltzmann machines spends its time here.
 //
 // A flip changes every field, so all exponentials are made anew: one pass over a row of the weight matrix, in
 // float and vectorised, into a second pair of arrays that takes the place of the first when the flip is
@@ -17,6 +17,7 @@
 
 #include "drover/compile/spin_graph.hpp"
 #include "drover/compile/table_graph.hpp"
+#include "drover/sample/kernel.hpp"
 
 namespace drover {
 
@@ -25,7 +26,6 @@ class DenseGibbsWithGradients {
   struct State {
     std::uint64_t seed = 0;
     std::uint32_t chain = 0;
-    std::uint64_t accepted = 0;
     AlignedFloats signs;      ///< 1 - 2 x; 1 beyond the last variable
     AlignedFloats fields[2];  ///< the second one is of the proposal
     AlignedFloats leaves[2];
@@ -39,9 +39,9 @@ class DenseGibbsWithGradients {
   /// A random state.
   State start(std::uint64_t seed, std::uint32_t chain) const;
   /// `proposals` proposals; the random numbers are those of (seed, chain, sweep).
-  void advance(State& state, std::uint64_t sweep, std::size_t proposals) const;
+  Moves advance(State& state, std::uint64_t sweep, std::size_t proposals) const;
   /// size() or size() + 1 proposals by the toss of a coin, as GibbsWithGradients does.
-  void sweep(State& state, std::uint64_t sweep) const;
+  Moves sweep(State& state, std::uint64_t sweep) const;
   void read(const State& state, std::span<Value> values) const;
   void write(State& state, std::span<const Value> values) const;
 

@@ -91,32 +91,35 @@ GibbsWithGradients::State GibbsWithGradients::start(std::uint64_t seed, std::uin
   return state;
 }
 
-void GibbsWithGradients::propose(State& state, std::uint64_t sweep) const {
-  if (size() == 0) return;
+Moves GibbsWithGradients::propose(State& state, std::uint64_t sweep) const {
+  if (size() == 0) return {};
   refresh(state);
   const Random random(state.seed, Stream::sweep);
   const std::size_t steps =
       size() + (Random(state.seed, Stream::order).block(state.chain, sweep, 0)[0] >> 31);
+  Moves moves{.proposed = steps};
   for (std::size_t step = 0; step < steps; ++step) {
     const Random::Block words = random.block(state.chain, sweep, static_cast<std::uint32_t>(step));
     const double before = state.sums[1];
     const std::size_t i = descend(state.sums, leaves_, Random::to_unit(words[0], words[1]) * before);
     flip(state, i);
     if (Random::to_unit(words[2], words[3]) * state.sums[1] < before)
-      ++state.accepted;
+      ++moves.accepted;
     else
       flip(state, i);
   }
+  return moves;
 }
 
-void GibbsWithGradients::sweep(State& state, std::uint64_t sweep) const {
-  propose(state, sweep);
+Moves GibbsWithGradients::sweep(State& state, std::uint64_t sweep) const {
+  return propose(state, sweep);
 }
 
-void GibbsWithGradients::sweep(State& state, std::uint64_t sweep, ConditionalSums sums) const {
-  propose(state, sweep);
+Moves GibbsWithGradients::sweep(State& state, std::uint64_t sweep, ConditionalSums sums) const {
+  const Moves moves = propose(state, sweep);
   for (std::size_t i = 0; i < size(); ++i)
     sums.sums[i] += static_cast<float>(1 / (1 + std::exp(-state.fields[i] * state.inverse_temperature)));
+  return moves;
 }
 
 void GibbsWithGradients::read(const State& state, std::uint32_t, std::span<Value> values) const {

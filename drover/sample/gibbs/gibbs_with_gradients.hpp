@@ -29,6 +29,8 @@ namespace drover {
 
 class GibbsWithGradients {
  public:
+  using Totals = Moves;
+
   struct State {
     std::uint64_t seed = 0;
     std::uint32_t chain = 0;
@@ -36,7 +38,6 @@ class GibbsWithGradients {
     std::vector<std::uint8_t> values;
     std::vector<double> fields;  ///< f_i at temperature 1
     std::vector<double> sums;    ///< a binary tree: sums[1] is the root, leaf i is sums[leaves + i]
-    std::uint64_t accepted = 0;
 
     template <class Archive>
     void visit(Archive& archive) {
@@ -46,7 +47,6 @@ class GibbsWithGradients {
       archive(values);
       archive(fields);
       archive(sums);
-      archive(accepted);
     }
   };
 
@@ -61,16 +61,16 @@ class GibbsWithGradients {
   std::size_t entry_count() const { return size(); }
 
   State start(std::uint64_t seed, std::uint32_t first_chain) const;
-  void sweep(State& state, std::uint64_t sweep) const;
+  Moves sweep(State& state, std::uint64_t sweep) const;
   /// Adds p(x_i = 1 | rest) of every variable as it is at the end of the sweep.
-  void sweep(State& state, std::uint64_t sweep, ConditionalSums sums) const;
+  Moves sweep(State& state, std::uint64_t sweep, ConditionalSums sums) const;
   void read(const State& state, std::uint32_t lane, std::span<Value> values) const;
   void write(State& state, std::uint32_t lane, std::span<const Value> values) const;
   void log_scores(const State& state, std::span<double> scores) const;
   void set_inverse_temperatures(State& state, std::span<const float> inverse_temperatures) const;
 
  private:
-  void propose(State& state, std::uint64_t sweep) const;
+  Moves propose(State& state, std::uint64_t sweep) const;
   void refresh(State& state) const;
   void flip(State& state, std::size_t variable) const;
 
