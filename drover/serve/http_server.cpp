@@ -95,7 +95,9 @@ class Connections : public httplib::TaskQueue {
 constexpr const char* policy =
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src "
     "'self'; "
-    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+    "base-uri 'none'; form-action 'none'; frame-ancestors ";
+constexpr const char* loopback_pages =
+    "http://localhost:* http://127.0.0.1:* https://localhost:* https://127.0.0.1:*";
 
 bool is_loopback(const std::string& host) {
   return host == "127.0.0.1" || host == "localhost" || host == "::1";
@@ -120,13 +122,16 @@ class HttpServer::Engine {
     server_.set_read_timeout(0, 900'000);
     server_.set_write_timeout(2, 0);
     server_.set_tcp_nodelay(true);
-    server_.set_default_headers({{"Content-Security-Policy", policy},
-                                 {"X-Content-Type-Options", "nosniff"},
-                                 {"Referrer-Policy", "no-referrer"},
-                                 {"Cache-Control", "no-store"},
-                                 {"Cross-Origin-Opener-Policy", "same-origin"},
-                                 {"Cross-Origin-Resource-Policy", "same-origin"},
-                                 {"X-Frame-Options", "DENY"}});
+    httplib::Headers headers = {
+        {"Content-Security-Policy",
+         std::string(policy) + (options.framed_by_loopback ? loopback_pages : "'none'")},
+        {"X-Content-Type-Options", "nosniff"},
+        {"Referrer-Policy", "no-referrer"},
+        {"Cache-Control", "no-store"},
+        {"Cross-Origin-Opener-Policy", "same-origin"},
+        {"Cross-Origin-Resource-Policy", "same-origin"}};
+    if (!options.framed_by_loopback) headers.emplace("X-Frame-Options", "DENY");
+    server_.set_default_headers(headers);
     server_.set_pre_routing_handler([this](const httplib::Request& request, httplib::Response& response) {
       return admit(request, response);
     });
@@ -178,14 +183,16 @@ class HttpServer::Engine {
     server_.listen_after_bind();
     ended_ = true;
   }
+  void wait_until_serving() const {
+    while (!ended_ && !server_.is_running()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
   void stop() {
     {
       const std::lock_guard hold(mutex_);
       stopping_ = true;
       if (!started_) return;
     }
-    // Until it listens, the library does not hear that it should not.
-    while (!ended_ && !server_.is_running()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    wait_until_serving();  // before that the library does not hear that it should not
     server_.stop();
     door_->end_waiting();
   }
@@ -215,9 +222,13 @@ class HttpServer::Engine {
       refuse(response, 405, "only GET and POST");
       return Handled;
     }
-    if (request.method == "GET" && request.path == "/" && request.has_param("token"))
-      return exchange_token(request.get_param_value("token"), response);
-    if (!same_secret(cookie_of(request.get_header_value("Cookie"), cookie_name()), secret_)) {
+    const bool known = same_secret(cookie_of(request.get_header_value("Cookie"), cookie_name()), secret_);
+    if (request.method == "GET" && request.path == "/" && request.has_param("token")) {
+      if (!known) return exchange_token(request.get_param_value("token"), response);
+      response.set_redirect("/", 303);  // a page that is loaded again
+      return Handled;
+    }
+    if (!known) {
       response.status = 403;
       response.set_content("Please open the address that drover printed: it is good for one browser.\n",
                            "text/plain");
@@ -326,6 +337,9 @@ std::string HttpServer::address() const {
 }
 void HttpServer::run() {
   engine_->run();
+}
+void HttpServer::wait_until_serving() {
+  engine_->wait_until_serving();
 }
 void HttpServer::stop() {
   engine_->stop();

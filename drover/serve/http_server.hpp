@@ -29,6 +29,8 @@ struct HttpOptions {
   std::uint16_t port = 0;  ///< 0: any that is free
   std::size_t most_connections = 64;
   std::size_t most_body_bytes = std::size_t{1} << 20;
+  /// Whether pages of this machine, a notebook for instance, may show this one in a frame; nobody else may.
+  bool framed_by_loopback = false;
 };
 
 struct HttpAnswer {
@@ -73,6 +75,8 @@ class HttpServer {
 
   /// Serves until stop(), which may be called from another thread.
   void run();
+  /// Returns when run(), called in another thread, serves or has ended.
+  void wait_until_serving();
   void stop();
 
  private:

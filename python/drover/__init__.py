@@ -22,14 +22,18 @@ from ._errors import (
 from ._core import (
     BayesNet,
     BestState,
+    BestStates,
+    BestValues,
     Diagnosis,
     Draws,
     HerdResult,
+    Joint,
     LearnResult,
     LogZ,
     Marginals,
     Model,
     ModelInfo,
+    RowMarginals,
     RunState,
     SamplingRun,
     __version__,
@@ -45,10 +49,14 @@ from ._core import (
 from ._build import convert, from_bqm, from_networkx, ising, potts
 from ._dynamic import DynamicMarginals, DynamicModel
 from ._herding import Herding
+from ._live import LivePage
+from ._plots import trace as plot_trace
 
 __all__ = [
     "BayesNet",
     "BestState",
+    "BestStates",
+    "BestValues",
     "ConvergenceWarning",
     "DataError",
     "Diagnosis",
@@ -59,13 +67,16 @@ __all__ = [
     "HerdResult",
     "Herding",
     "InterruptedWarning",
+    "Joint",
     "LearnResult",
+    "LivePage",
     "LogZ",
     "Marginals",
     "MisfitError",
     "Model",
     "ModelInfo",
     "ReadError",
+    "RowMarginals",
     "RunState",
     "SamplingRun",
     "StoppedError",
@@ -82,6 +93,7 @@ __all__ = [
     "learn",
     "methods",
     "options",
+    "plot_trace",
     "potts",
     "rbm",
     "read",

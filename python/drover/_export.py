@@ -49,6 +49,42 @@ def marginals_xarray(answer: Any) -> Any:
                       attrs={"method": answer.method, "seed": answer.seed, "verdict": answer.verdict})
 
 
+def joint_frame(answer: Any) -> Any:
+    import pandas as pd
+
+    states = pd.MultiIndex.from_product([answer.model.states(name) for name in answer.of], names=answer.of)
+    return pd.DataFrame({"probability": answer.values.ravel(), "mcse": answer.mcse.ravel()}, index=states).reset_index()
+
+
+def joint_xarray(answer: Any) -> Any:
+    import xarray as xr
+
+    return xr.DataArray(answer.values, dims=answer.of, coords={name: answer.model.states(name) for name in answer.of},
+                        name="probability", attrs={"method": answer.method, "seed": answer.seed, "verdict": answer.verdict})
+
+
+def states_frame(answer: Any) -> Any:
+    import pandas as pd
+
+    shown = _shown(answer)
+    names, model = answer.names, answer.model
+    columns = {names[v]: np.array(model.states(v), dtype=object)[answer.assignments[:, v]] for v in shown}
+    return pd.DataFrame({"log_score": answer.log_scores, **columns})
+
+
+def values_dict(answer: Any) -> dict[str, Any]:
+    return {name: answer[name] for name in answer.of}
+
+
+def rows_frame(answer: Any) -> Any:
+    import pandas as pd
+
+    columns = pd.MultiIndex.from_tuples([(name, state) for name in answer.of for state in answer.model.states(name)],
+                                        names=["variable", "state"])
+    index = None if answer._index is None else answer._index[: len(answer)]
+    return pd.DataFrame(answer.values, index=index, columns=columns)
+
+
 def state_dict(answer: Any) -> dict[str, Any]:
     return {name: answer[v] for v, name in enumerate(answer.names)}
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 _MOST_ROWS = 30
+_MOST_NODES = 60
 _COLOURS = {"good": "#2a7", "caution": "#c80", "bad": "#c33"}
 _STYLE = "font-family:sans-serif;font-size:13px"
 
@@ -47,10 +48,30 @@ def _marginals(answer: Any) -> str:
     return f"<table>{''.join(rows)}</table>{more}"
 
 
+def _is_drawn(model: Any) -> bool:
+    return bool(model.is_network) and 0 < len(model) <= _MOST_NODES
+
+
+def _picture(svg: str) -> str:
+    return f'<div style="overflow-x:auto">{svg}</div>'
+
+
+def _text(thing: Any) -> str:
+    return f"<pre>{html.escape(repr(thing))}</pre>"
+
+
 def of_answer(answer: Any) -> str:
     """What a notebook shows of an answer."""
-    body = _marginals(answer) if type(answer).__name__ == "Marginals" else f"<pre>{html.escape(repr(answer))}</pre>"
+    if type(answer).__name__ != "Marginals":
+        return _text(answer)
+    drawn = not answer.query and _is_drawn(answer.model)
+    body = _picture(answer._network_svg()) if drawn else _marginals(answer)
     return f'<div style="{_STYLE}">{body}{_verdict(answer)}</div>'
+
+
+def of_model(model: Any) -> str:
+    """What a notebook shows of a model."""
+    return _picture(model._network_svg()) + _text(model) if _is_drawn(model) else _text(model)
 
 
 def report(answer: Any, path: Any = None, *, open: bool = True) -> str:  # noqa: A002

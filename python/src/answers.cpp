@@ -6,76 +6,65 @@
 #include <algorithm>
 #include <cmath>
 
+#include "answer_text.hpp"
 #include "draws.hpp"
 #include "drover/core/plural.hpp"
+#include "drover/draw/network.hpp"
 #include "drover/io/draws.hpp"
 #include "drover/io/result_files.hpp"
 #include "drover/report/pages.hpp"
 #include "drover/task/draw_file_sink.hpp"
 #include "drover/task/inference.hpp"
 #include "drover/task/model_info.hpp"
+#include "drover/task/stated.hpp"
 #include "pickling.hpp"
 #include "python_answers.hpp"
 
 namespace drover::python {
 
-std::string method_line(const Provenance& provenance) {
-  std::string text = "method " + provenance.method;
-  if (!provenance.because.empty()) text += ", chosen because " + provenance.because;
-  return text;
+py::dict evidence_dict(const NamedModel& named, const Observations& observed) {
+  py::dict dict;
+  const auto name = [&](VariableId v) { return py::str(named.model.variable_name(v)); };
+  for (std::size_t e = 0; e < observed.size(); ++e) {
+    const VariableId v = observed.variables[e];
+    dict[name(v)] = named.state_of(v, observed.values[e]);
+  }
+  for (std::size_t l = 0; l < observed.likelihoods.size(); ++l) {
+    std::vector<double> likelihood;
+    for (double value : observed.likelihoods.values(l)) likelihood.push_back(std::exp(value));
+    dict[name(observed.likelihoods.variables[l])] = adopt(std::move(likelihood));
+  }
+  return dict;
+}
+
+py::dict to_python(const Diagnostics& diagnostics) {
+  py::dict dict;
+  dict["rhat_max"] = diagnostics.rhat_max;
+  dict["ess_min"] = diagnostics.ess_min;
+  dict["mcse_max"] = diagnostics.mcse_max;
+  return dict;
+}
+
+py::dict to_python(const Trace& trace) {
+  py::dict dict;
+  dict["sweep"] = adopt(trace.sweep);
+  py::list series;
+  for (const std::vector<double>& one : trace.series) series.append(adopt(one));
+  dict["chains"] = series;
+  return dict;
 }
 
 namespace {
 
-constexpr std::size_t most_rows = 10, most_states = 6;
-
-std::string about(const ModelAnswer& answer) {
-  const std::string input = answer.provenance.input.empty() ? "" : " of " + answer.provenance.input;
-  return fmt::format("{}, {}", input, counted(answer.variables, "variable"));
-}
-
-// The last lines of every text: how it was made, and whether to trust it.
-std::string ending(const Provenance& provenance, const Judgement& judgement) {
-  return fmt::format("{}, {:.3g} s\n{}: {}", method_line(provenance), provenance.seconds,
-                     choice_name(judgement.verdict), judgement.text);
-}
-
-std::vector<VariableId> shown_rows(const ModelAnswer& answer, const std::vector<VariableId>& query) {
-  std::vector<VariableId> rows(
-      query.begin(), query.begin() + static_cast<std::ptrdiff_t>(std::min(query.size(), most_rows)));
-  if (query.empty())
-    for (std::size_t v = 0; v < std::min(most_rows, answer.variables); ++v)
-      rows.push_back(static_cast<VariableId>(v));
-  return rows;
-}
-
-std::string shortened(const std::string& word) {
-  constexpr std::size_t most = 24;
-  return word.size() <= most ? word : word.substr(0, most - 3) + "...";
-}
-
-// Rows of names and cells, aligned.
-std::string rows_text(const ModelAnswer& answer, const std::vector<VariableId>& query, std::size_t count,
-                      const std::function<std::string(VariableId)>& cells) {
-  const std::vector<VariableId> rows = shown_rows(answer, query);
-  std::size_t width = 0;
-  for (VariableId v : rows) width = std::max(width, shortened(answer.names.variable(v)).size());
-  std::string text;
-  for (VariableId v : rows)
-    text += fmt::format("  {:{}}  {}\n", shortened(answer.names.variable(v)), width, cells(v));
-  if (count > rows.size()) text += fmt::format("  ... and {} more\n", count - rows.size());
-  return text;
-}
-
 std::string text_of(const PythonMarginals& answer) {
   return fmt::format("Marginals{}\n", about(answer)) +
-         rows_text(answer, answer.query, answer.query.empty() ? answer.variables : answer.query.size(),
+         rows_text(answer, answer.query,
                    [&](VariableId v) {
                      const std::span<const double> p = answer.probabilities[v];
                      std::string cells;
                      for (std::size_t k = 0; k < std::min(p.size(), most_states); ++k) {
-                       cells += fmt::format("{}{} {:.4f}", k > 0 ? "   " : "",
-                                            shortened(answer.names.state(v, k)), p[k]);
+                       cells += fmt::format("{}{} {:.4f}", k > 0 ? "   " : "", word(answer.names.state(v, k)),
+                                            p[k]);
                        if (!answer.exact && answer.mcse[v][k] > 0)
                          cells += fmt::format(" ± {:.1g}", answer.mcse[v][k]);
                      }
@@ -88,7 +77,7 @@ std::string text_of(const PythonMarginals& answer) {
 
 std::string text_of(const PythonBestState& answer) {
   return fmt::format("BestState{}, log score {:.10g}\n", about(answer), answer.log_score) +
-         rows_text(answer, answer.query, answer.query.empty() ? answer.variables : answer.query.size(),
+         rows_text(answer, answer.query,
                    [&](VariableId v) { return answer.names.state(v, answer.assignment[v]); }) +
          ending(answer.provenance, judge(answer));
 }
@@ -141,6 +130,18 @@ py::object marginal_of(const py::object& self, const py::object& key) {
   return row_of(answer.probabilities[answer.model->variable(key)], self);
 }
 
+py::dict joints_of(const py::object& self) {
+  const auto& answer = self.cast<const PythonMarginals&>();
+  py::dict joints;
+  for (const Joint& joint : answer.joints) {
+    py::tuple names(joint.variables.size());
+    for (std::size_t k = 0; k < joint.variables.size(); ++k)
+      names[k] = answer.names.variable(joint.variables[k]);
+    joints[names] = view(joint.probabilities.data(), shape_of(joint, *answer.model), self);
+  }
+  return joints;
+}
+
 py::dict pairs_of(const py::object& self) {
   const auto& answer = self.cast<const PythonMarginals&>();
   py::dict pairs;
@@ -152,41 +153,6 @@ py::dict pairs_of(const py::object& self) {
         view(answer.pair_probabilities[p].data(), {rows, columns}, self);
   }
   return pairs;
-}
-
-py::dict to_python(const Diagnostics& diagnostics) {
-  py::dict dict;
-  dict["rhat_max"] = diagnostics.rhat_max;
-  dict["ess_min"] = diagnostics.ess_min;
-  dict["mcse_max"] = diagnostics.mcse_max;
-  return dict;
-}
-
-py::dict to_python(const Trace& trace) {
-  py::dict dict;
-  dict["sweep"] = adopt(trace.sweep);
-  py::list series;
-  for (const std::vector<double>& one : trace.series) series.append(adopt(one));
-  dict["chains"] = series;
-  return dict;
-}
-
-// By extension: .json holds what the command prints, others what `write` writes.
-void save(const std::string& path, const JsonObject& json, const char* extensions,
-          const std::function<bool(const std::string&)>& write) {
-  if (path.ends_with(".json") || path.ends_with(".json.gz")) {
-    AtomicFile file(path);
-    file.write(json.text());
-    file.commit();
-  } else if (!write(path)) {
-    throw Error(ErrorKind::usage, fmt::format("{}: expected a name that ends in {}", path, extensions));
-  }
-}
-
-bool ends_in(std::string path, std::string_view extension) {
-  if (path.ends_with(".gz")) path.resize(path.size() - 3);
-  std::ranges::transform(path, path.begin(), ::tolower);
-  return path.ends_with(extension);
 }
 
 void bind_marginals(py::module_& module) {
@@ -235,6 +201,26 @@ void bind_marginals(py::module_& module) {
       .def_property_readonly(
           "pairs", &pairs_of,
           "Joint distributions of pairs that share a factor, when pairs=True asked for them.")
+      .def_property_readonly("joints", &joints_of,
+                             "{variables: array}: the joint distributions that joint=[[...], ...] asked for.")
+      .def_property_readonly(
+          "race",
+          [](const PythonMarginals& a) {
+            py::list race;
+            for (const RaceEntry& entry : a.race) {
+              py::dict one;
+              one["method"] = entry.method;
+              one["chains"] = entry.chains;
+              one["sweeps"] = entry.sweeps;
+              one["ess_per_work"] = entry.ess_per_work;
+              one["rhat_max"] = entry.rhat_max;
+              one["chosen"] = entry.chosen;
+              one["note"] = entry.note;
+              race.append(one);
+            }
+            return race;
+          },
+          "The samplers that were tried, when `auto` let them race.")
       .def("__getitem__", &marginal_of)
       .def("__len__", [](const PythonMarginals& a) { return a.variables; })
       .def("__repr__", [](const PythonMarginals& a) { return text_of(a); })
@@ -245,6 +231,12 @@ void bind_marginals(py::module_& module) {
            [](const PythonMarginals& a) {
              return page_of(a, a.model->model, drover::to_json(a, a.query).text(), a.query);
            })
+      .def(
+          "_network_svg",
+          [](const PythonMarginals& a) {
+            return network_svg(a.model->model, a.probabilities, fixed_by(a.evidence));
+          },
+          "The network with its bars, as one SVG element.")
       .def(
           "save",
           [](const PythonMarginals& a, const py::object& path) {
@@ -282,6 +274,9 @@ void bind_best_state(py::module_& module) {
       .def_property_readonly(
           "optimal", [](const PythonBestState& a) { return a.optimal; },
           "Whether it is proven that no state is better.")
+      .def_property_readonly(
+          "states", [](const py::object& self) { return ranked_states(self.cast<const PythonBestState&>()); },
+          "(rank, variable): the best states when `best` asked for several, best first.")
       .def("__getitem__",
            [](const PythonBestState& a, py::handle key) {
              const VariableId v = a.model->variable(key);
@@ -444,6 +439,22 @@ void bind_draws(py::module_& module) {
       .def("plot", forward("drover._plots", "trace"), "Traces of the log score, by matplotlib.");
 }
 
+py::list sensitivity_of(const PythonModelInfo& info) {
+  py::list all;
+  if (!info.about) return all;
+  for (const Sensitivity& one : info.about->sensitivity) {
+    py::dict entry, about_one;
+    for (std::size_t k = 0; k < one.variables.size(); ++k)
+      entry[py::str(info.about->names.variable(one.variables[k]))] =
+          info.about->names.state(one.variables[k], one.states[k]);
+    about_one["entry"] = entry;
+    about_one["value"] = one.entry;
+    about_one["derivatives"] = adopt(one.derivatives);
+    all.append(about_one);
+  }
+  return all;
+}
+
 void bind_info(py::module_& module) {
   py::class_<PythonModelInfo> c(module, "ModelInfo", "What a model is, and which methods fit it.");
   const auto property = [&c](const char* name, auto field) {
@@ -478,8 +489,26 @@ void bind_info(py::module_& module) {
          return all;
        },
        "Every method and task: name, task, fits, why_not.")
+      .def_property_readonly(
+          "information",
+          [](const PythonModelInfo& info) {
+            py::dict nats;
+            if (info.about)
+              for (const Information& one : info.about->information)
+                nats[py::str(info.about->names.variable(one.variable))] = one.mutual_information;
+            return nats;
+          },
+          "With `target`: what each other variable would tell about it, in nats, the most telling first.")
+      .def_property_readonly("sensitivity", &sensitivity_of,
+                             "With `target`: how its probabilities move with the entries of tables: dicts of "
+                             "entry, value, derivatives; the largest first.")
       .def(
-          "to_json", [](const PythonModelInfo& info) { return drover::to_json(info).text(); },
+          "to_json",
+          [](const PythonModelInfo& info) {
+            JsonObject object = drover::to_json(info);
+            if (info.about) add_json(*info.about, object);
+            return object.text();
+          },
           "What the command prints, as a text.")
       .def("__repr__", [](const PythonModelInfo& info) { return text_of(info); });
 }
@@ -492,6 +521,7 @@ void bind_answers(py::module_& module) {
   bind_log_z(module);
   bind_draws(module);
   bind_info(module);
+  bind_joint_answers(module);
 }
 
 }  // namespace drover::python

@@ -9,9 +9,10 @@
 #include <utility>
 #include <vector>
 
+#include "answer_text.hpp"
 #include "arrays.hpp"
 #include "drover/core/json_writer.hpp"
-#include "drover/io/atomic_file.hpp"
+#include "drover/task/inference.hpp"
 #include "drover/task/provenance.hpp"
 #include "options.hpp"
 #include "stated_model.hpp"
@@ -39,9 +40,6 @@ inline auto forward(const char* module, const char* function) {
 inline std::string path_of(const py::object& path) {
   return py::str(py::module_::import("os").attr("fspath")(path));
 }
-
-/// "method gibbs, chosen because ..."
-std::string method_line(const Provenance& provenance);
 
 /// What every answer has: where it comes from and how far it can be relied on.
 template <class Class>
@@ -72,19 +70,28 @@ void bind_provenance(Class& c) {
       .def_property_readonly(
           "verdict_text", [](const Answer& a) { return judge(a).text; },
           "The verdict in a plain sentence or two.")
-      .def("_repr_html_", forward("drover._html", "of_answer"))
-      .def("report", forward("drover._html", "report"),
-           "Write the answer as a self-contained HTML page, and open it.\n\n"
-           "Parameters\n----------\npath : path, optional\n    Without it, a temporary file.\nopen : bool\n  "
-           "  Whether to open it in a browser.\n\n"
-           "Returns\n-------\nstr\n    The path.\n");
+      .def("_repr_html_", forward("drover._html", "of_answer"));
 }
+
+/// For answers that have a page.
+template <class Class>
+void bind_report(Class& c) {
+  c.def("report", forward("drover._html", "report"),
+        "Write the answer as a self-contained HTML page, and open it.\n\n"
+        "Parameters\n----------\npath : path, optional\n    Without it, a temporary file.\nopen : bool\n  "
+        "  Whether to open it in a browser.\n\n"
+        "Returns\n-------\nstr\n    The path.\n");
+}
+
+/// {variable: state, or an array of likelihoods}.
+py::dict evidence_dict(const NamedModel& named, const Observations& observed);
 
 /// What answers about a model have in common.
 template <class Class>
 void bind_model_answer(Class& c) {
   using Answer = typename Class::type;
   bind_provenance(c);
+  bind_report(c);
   c.def_property_readonly(
        "interrupted", [](const Answer& a) { return a.interrupted; },
        "Whether Ctrl-C ended the run, so that this is the result so far.")
@@ -111,18 +118,17 @@ void bind_model_answer(Class& c) {
       .def_property_readonly(
           "updates", [](const Answer& a) { return a.updates; }, "Updates of single variables in all.")
       .def_property_readonly(
-          "evidence",
-          [](const Answer& a) {
-            py::dict observed;
-            for (std::size_t e = 0; e < a.evidence.size(); ++e) {
-              const VariableId v = a.evidence.variables[e];
-              observed[py::str(a.names.variable(v))] = a.model->state_of(v, a.evidence.values[e]);
-            }
-            return observed;
-          },
-          "What was observed.");
+          "evidence", [](const Answer& a) { return evidence_dict(*a.model, a.evidence); },
+          "What was observed: states, and likelihoods of soft evidence.")
+      .def_property_readonly(
+          "interventions", [](const Answer& a) { return evidence_dict(*a.model, a.set); },
+          "Variables that were set from outside, by `do`.");
 }
 
+py::dict to_python(const Diagnostics& diagnostics);
+py::dict to_python(const Trace& trace);
+
 void bind_answers(py::module_& module);
+void bind_joint_answers(py::module_& module);
 
 }  // namespace drover::python

@@ -18,6 +18,8 @@ struct Asked {
   std::string evidence, out;
   py::object progress = py::none();
   std::vector<VariableId> query;
+  py::object rows = py::none();  ///< of evidence
+  std::string target;
 };
 
 /// From what was observed and the keywords.

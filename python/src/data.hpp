@@ -33,6 +33,9 @@ void warn(const char* category, const std::string& text);
 void bind_tasks(py::module_& module);
 void bind_dynamic(py::module_& module);
 void bind_classify(py::module_& module);
+void bind_text(py::module_& module);
+void bind_tag(py::module_& module);
+void bind_live(py::module_& module);
 void bind_runs(py::module_& module, py::class_<StatedModel>& model);
 
 }  // namespace drover::python

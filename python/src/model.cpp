@@ -9,6 +9,7 @@
 
 #include "arrays.hpp"
 #include "drover/core/plural.hpp"
+#include "drover/draw/network.hpp"
 #include "drover/io/model_file.hpp"
 #include "drover/model/builders.hpp"
 #include "pickling.hpp"
@@ -457,7 +458,22 @@ void bind_model(py::module_& module, py::class_<StatedModel>& model) {
       .def("states", &states_of, "variable"_a, "The names of a variable's states; numbers where it has none.")
       .def("write", &write, "path"_a,
            "Write the model to a file: .uai, .bif, .fg, .coo, each also with .gz behind it.")
+      .def("explore", forward("drover._live", "explore"),
+           "The live page of the model: click a state and every bar moves; watch a sampler.\n\n"
+           "In a notebook it is shown in a frame, elsewhere it is opened in a browser. Only this machine can "
+           "reach "
+           "it. It ends\nwith stop(), or with Python.\n\n"
+           "Parameters\n----------\nport : int\n    0: any that is free.\nheight : int\n    Of the frame, in "
+           "pixels.\nhost : {\"localhost\", \"127.0.0.1\"}\n    The name of this machine in the address of "
+           "the "
+           "notebook.\nopen : bool, optional\n    Whether to open a browser.\n\nReturns\n-------\nLivePage\n")
+      .def("_repr_html_", forward("drover._html", "of_model"))
+      .def(
+          "_network_svg", [](const StatedModel& m) { return network_svg(m->model, {}); },
+          "Its variables and arcs as one SVG element.")
       .def("_name_variables", &name_variables)
+      .def("_variable", [](const StatedModel& m, py::handle key) { return m->variable(key); })
+      .def("_state", [](const StatedModel& m, VariableId v, py::handle key) { return m->state(v, key); })
       .def("_scopes", &scopes_of)
       .def("_add_constant", [](StatedModel& m, double c) { m.edit().log_constant += c; })
       .def_property_readonly("names", &names_of, "The names of the variables; numbers where they have none.")
@@ -495,6 +511,9 @@ void bind_model(py::module_& module, py::class_<StatedModel>& model) {
            "    P(variable | parents): an axis for each parent, then one for the variable. Each row sums to "
            "1.\n"
            "parents : list of names or numbers\n")
+      .def(
+          "copy", [](const BayesNet& m) { return BayesNet(m); },
+          "A copy; it costs nothing until one of the two is edited.")
       .def(pickle_model<BayesNet>())
       .def("__copy__", [](const BayesNet& m) { return BayesNet(m); })
       .def("__deepcopy__", [](const BayesNet& m, py::handle) { return BayesNet(m); });

@@ -76,5 +76,8 @@ PYBIND11_MODULE(_core, module) {
   bind_tasks(module);
   bind_dynamic(module);
   bind_classify(module);
+  bind_text(module);
+  bind_tag(module);
+  bind_live(module);
   module.attr("__version__") = drover::version();
 }

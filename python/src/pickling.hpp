@@ -129,8 +129,13 @@ void visit_model(Archive& a, Model& m) {
 template <class Archive>
 void visit_model_answer(Archive& archive, ModelAnswer& m) {
   visit_all(archive, m.provenance, m.names.variables, m.names.states, m.variables, m.factors,
-            m.max_cardinality, m.evidence.variables, m.evidence.values, m.fixed, m.sweeps, m.burn_in,
-            m.chains, m.updates);
+            m.max_cardinality, m.evidence, m.set, m.fixed, m.sweeps, m.burn_in, m.chains, m.updates);
+}
+
+template <class Archive>
+void visit_observations(Archive& archive, Observations& observed) {
+  visit_all(archive, observed.variables, observed.values, observed.likelihoods.variables,
+            observed.likelihoods.offsets, observed.likelihoods.log_values);
 }
 
 template <class Archive, class Answer>
@@ -168,6 +173,15 @@ void visit(Archive& archive, T& x) {
     visit_all(archive, x.rhat_max, x.ess_min, x.mcse_max);
   } else if constexpr (std::is_same_v<T, Trace>) {
     visit_all(archive, x.sweep, x.series);
+  } else if constexpr (std::is_same_v<T, Observations>) {
+    visit_observations(archive, x);
+  } else if constexpr (std::is_same_v<T, Joint>) {
+    visit_all(archive, x.variables, x.probabilities, x.mcse);
+  } else if constexpr (std::is_same_v<T, RankedState>) {
+    visit_all(archive, x.assignment, x.log_score);
+  } else if constexpr (std::is_same_v<T, RaceEntry>) {
+    visit_all(archive, x.method, x.chains, x.sweeps, x.work, x.ess_per_work, x.rhat_max, x.nested_rhat_max,
+              x.chosen, x.note);
   } else if constexpr (requires {
                          x.first;
                          x.second;
@@ -185,13 +199,28 @@ void visit_answer(Archive& archive, PythonMarginals& m) {
   visit_about(archive, m);
   visit_all(archive, m.probabilities, m.mcse, m.rhat, m.ess, m.exact, m.converged, m.diagnostics, m.scores,
             m.rhat_over_time, m.score_autocorrelation, m.score_lag, m.best_state, m.best_log_score, m.pairs,
-            m.pair_probabilities);
+            m.pair_probabilities, m.joints, m.race);
 }
 
 template <class Archive>
 void visit_answer(Archive& archive, PythonBestState& b) {
   visit_about(archive, b);
-  visit_all(archive, b.assignment, b.log_score, b.upper, b.optimal);
+  visit_all(archive, b.assignment, b.log_score, b.upper, b.optimal, b.states);
+}
+
+template <class Archive>
+void visit_answer(Archive& archive, PythonBestValues& b) {
+  visit_about(archive, b);
+  visit_all(archive, b.of, b.assignment, b.log_probability, b.lower, b.upper, b.optimal);
+}
+
+template <class Archive>
+void visit_answer(Archive& archive, PythonRows& r) {
+  NamedModel named = r.model ? *r.model : NamedModel(Model{}, "");
+  visit_all(archive, r.provenance, r.names.variables, r.names.states, r.query, r.offsets, r.asked, r.cases,
+            r.probabilities, r.log_z, r.impossible, r.exact, r.mcse_max, r.not_converged, named.model,
+            named.source, r.interrupted);
+  if constexpr (loads<Archive>) r.model = std::make_shared<const NamedModel>(std::move(named));
 }
 
 template <class Archive>

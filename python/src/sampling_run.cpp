@@ -20,7 +20,7 @@ class SamplingRun::Sink : public DrawSink {
     run_.hold();
     run_.kept.take(chain, assignment, log_score);
     const std::lock_guard lock(run_.mutex_);
-    ++run_.state_.draws;
+    if (++run_.state_.draws == 1) run_.changed_.notify_all();
   }
 
  private:
@@ -100,9 +100,20 @@ bool SamplingRun::wait(double seconds) {
   return changed_.wait_for(lock, std::chrono::duration<double>(seconds), [&] { return !state_.running; });
 }
 
+void SamplingRun::wait_for_draw(double seconds) {
+  std::unique_lock lock(mutex_);
+  changed_.wait_for(lock, std::chrono::duration<double>(seconds),
+                    [&] { return !state_.running || state_.paused || state_.draws > 0; });
+}
+
 Samples SamplingRun::take_answer() {
   const std::lock_guard lock(mutex_);
-  if (raised_) std::rethrow_exception(raised_);
+  try {
+    if (raised_) std::rethrow_exception(raised_);
+  } catch (const Error& error) {  // which Python knows as KeyboardInterrupt, but nobody pressed a key
+    if (error.kind() == ErrorKind::interrupted) throw Error(ErrorKind::stopped, error.what());
+    throw;
+  }
   return *answer_;
 }
 
@@ -176,11 +187,17 @@ void bind_runs(py::module_& module, py::class_<StatedModel>& model) {
       .def(
           "stop",
           [](SamplingRun& run) {
+            constexpr double patience = 1;
+            {
+              const py::gil_scoped_release release;
+              run.wait_for_draw(patience);
+            }
             const bool running = run.inspect().running;
             run.request_stop();
             return end_of(run, running);
           },
-          "End the run.\n\nReturns\n-------\nDraws\n    Those so far.\n")
+          "End the run; one that has just begun gets a second for its first draw.\n\n"
+          "Returns\n-------\nDraws\n    Those so far.\n")
       .def(
           "wait", [](SamplingRun& run) { return end_of(run, false); },
           "Wait for the end of the run.\n\nReturns\n-------\nDraws\n");

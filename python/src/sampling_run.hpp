@@ -41,6 +41,8 @@ class SamplingRun {
   void request_stop();
   /// Waits for the end at most so long; whether it came.
   bool wait(double seconds);
+  /// Waits at most so long for the first draw, or until no draw can come: it has ended or is paused.
+  void wait_for_draw(double seconds);
   /// After the end: what came out; raises what the run raised.
   Samples take_answer();
 

@@ -2,6 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <optional>
+#include <string_view>
+
 #include "arrays.hpp"
 #include "drover/core/error.hpp"
 #include "drover/io/evidence.hpp"
@@ -19,7 +25,19 @@ std::uint32_t number_below(py::handle key, std::size_t count, const std::string&
   return static_cast<std::uint32_t>(number);
 }
 
+// Of Python or NumPy.
+bool is_truth_value(py::handle key) {
+  return PyBool_Check(key.ptr()) || std::string_view(Py_TYPE(key.ptr())->tp_name) == "numpy.bool_";
+}
+
 }  // namespace
+
+bool is_missing(py::handle value) {
+  if (value.is_none()) return true;
+  if (PyFloat_Check(value.ptr())) return std::isnan(PyFloat_AS_DOUBLE(value.ptr()));
+  const std::string_view type = Py_TYPE(value.ptr())->tp_name;
+  return type.ends_with("NAType") || type.ends_with("NaTType") || type == "MaskedConstant";
+}
 
 VariableId NamedModel::variable(py::handle key) const {
   if (is_whole_number(key)) return number_below(key, model.variable_count(), "variable");
@@ -34,14 +52,32 @@ VariableId NamedModel::variable(py::handle key) const {
 }
 
 Value NamedModel::state(VariableId v, py::handle key) const {
-  if (is_whole_number(key))
+  const auto named = [&](const std::string& name) -> std::optional<Value> {
+    if (v >= model.state_names.size()) return {};
+    const auto found = std::ranges::find(model.state_names[v], name);
+    if (found == model.state_names[v].end()) return {};
+    return static_cast<Value>(found - model.state_names[v].begin());
+  };
+  if (is_truth_value(key)) {
+    const bool yes = PyObject_IsTrue(key.ptr()) == 1;
+    for (const char* name : yes ? std::array{"True", "true", "TRUE"} : std::array{"False", "false", "FALSE"})
+      if (const auto found = named(name)) return *found;
+    return static_cast<Value>(number_below(py::int_(yes ? 1 : 0), model.cardinalities[v],
+                                           fmt::format("state of variable {}:", model.variable_name(v))));
+  }
+  if (is_whole_number(key)) {
+    if (const auto found = named(py::str(key))) return *found;
     return static_cast<Value>(number_below(key, model.cardinalities[v],
                                            fmt::format("state of variable {}:", model.variable_name(v))));
-  const Observation observation{std::to_string(v), py::str(key)};
-  // The library looks for the name of the variable first; a number is no name where there are none.
-  if (model.variable_names.empty()) return evidence_of(model, {&observation, 1}).values.front();
-  const Observation named{model.variable_names[v], observation.second};
-  return evidence_of(model, {&named, 1}).values.front();
+  }
+  Observations seen;
+  const std::string text = py::str(key);
+  add_observation(model, v, text, seen);
+  if (seen.values.empty())
+    throw Error(ErrorKind::usage,
+                fmt::format("state of variable {}: expected one state, found the likelihoods {}",
+                            model.variable_name(v), text));
+  return seen.values.front();
 }
 
 std::vector<VariableId> NamedModel::variables(py::handle keys) const {
@@ -49,6 +85,33 @@ std::vector<VariableId> NamedModel::variables(py::handle keys) const {
   if (py::isinstance<py::str>(keys) || is_whole_number(keys)) return {variable(keys)};
   for (py::handle key : keys) found.push_back(variable(key));
   return found;
+}
+
+std::vector<std::string> NamedModel::keys(py::handle of) const {
+  std::vector<std::string> words;
+  for (VariableId v : variables(of)) words.push_back(key(v));
+  return words;
+}
+
+void NamedModel::observe(VariableId v, py::handle seen, Observations& evidence) const {
+  if (is_missing(seen)) return;
+  if (py::hasattr(seen, "items")) {
+    std::vector<double> likelihood(model.cardinalities[v], 0.0);
+    for (const py::handle item : seen.attr("items")()) {
+      const auto pair = item.cast<py::tuple>();
+      likelihood[state(v, pair[0])] = pair[1].cast<double>();
+    }
+    evidence.add_likelihood(v, likelihood);
+  } else if (!py::isinstance<py::str>(seen) && py::hasattr(seen, "__len__") &&
+             !(py::isinstance<py::array>(seen) && py::len(seen.attr("shape")) == 0)) {
+    const std::string what = "soft evidence of variable " + model.variable_name(v);
+    const auto likelihood = numbers<double>(seen, what.c_str());
+    evidence.add_likelihood(v, {likelihood.data(), static_cast<std::size_t>(likelihood.size())});
+  } else if (PyFloat_Check(seen.ptr()) && seen.attr("is_integer")().cast<bool>()) {
+    evidence.add(v, state(v, py::int_(py::reinterpret_borrow<py::object>(seen))));
+  } else {
+    evidence.add(v, state(v, seen));
+  }
 }
 
 py::object NamedModel::state_of(VariableId variable, Value value) const {
@@ -87,9 +150,23 @@ void observe(const NamedModel& named, py::handle observed, InferenceOptions& opt
       options.observe.emplace_back(pair[0].cast<std::string>(), pair[1].cast<std::string>());
       continue;
     }
-    const VariableId v = named.variable(pair[0]);
-    options.evidence.add(v, named.state(v, pair[1]));
+    named.observe(named.variable(pair[0]), pair[1], options.evidence);
   }
+}
+
+std::vector<std::pair<std::string, std::string>> set_from_outside(const NamedModel& named, py::handle set) {
+  if (set.is_none()) return {};
+  if (py::isinstance<py::str>(set)) return split_observations(set.cast<std::string>());
+  if (!py::hasattr(set, "items"))
+    throw Error(ErrorKind::usage, "do: expected a dict such as {\"sprinkler\": \"on\"}");
+  std::vector<std::pair<std::string, std::string>> pairs;
+  for (const py::handle item : set.attr("items")()) {
+    const auto pair = item.cast<py::tuple>();
+    const VariableId v = named.variable(pair[0]);
+    const Value value = named.state(v, pair[1]);
+    pairs.emplace_back(named.key(v), named.model.state_name(v, value));
+  }
+  return pairs;
 }
 
 }  // namespace drover::python

@@ -26,8 +26,14 @@ struct NamedModel {
 
   /// By name or number. Raises usage, with the nearest name.
   VariableId variable(py::handle key) const;
+  /// By name or number, names first: of states called 1, 2 and 3 the number 1 is the first.
   Value state(VariableId variable, py::handle key) const;
   std::vector<VariableId> variables(py::handle keys) const;
+  /// A word that means the variable to the library.
+  std::string key(VariableId variable) const { return model.variable_name(variable); }
+  std::vector<std::string> keys(py::handle of) const;
+  /// A state, a likelihood for each state (an array, or a dict of states), or nothing (None, NaN).
+  void observe(VariableId variable, py::handle seen, Observations& evidence) const;
   /// As a word where the states have names, else as a number.
   py::object state_of(VariableId variable, Value value) const;
 
@@ -56,8 +62,13 @@ class BayesNet : public StatedModel {
   explicit BayesNet(StatedModel stated) : StatedModel(std::move(stated)) {}
 };
 
-/// None, {name or number: state or number}, or "name=state,...".
+/// None, NaN, or what pandas and NumPy have for what is not there.
+bool is_missing(py::handle value);
+
+/// None, {name or number: state or number, or likelihoods}, or "name=state,...".
 void observe(const NamedModel& named, py::handle observed, InferenceOptions& options);
+/// The same, of interventions.
+std::vector<std::pair<std::string, std::string>> set_from_outside(const NamedModel& named, py::handle set);
 
 void bind_model(py::module_& module, py::class_<StatedModel>& model);
 void bind_questions(py::module_& module, py::class_<StatedModel>& model);

@@ -150,7 +150,6 @@ std::string text_of(const PythonLearn& r) {
 }
 
 std::string text_of(const DiagnoseResult& r) {
-  constexpr std::size_t most_rows = 10;
   std::string text =
       fmt::format("Diagnosis of {} of {} each, {}\n  {:16} {:>10} {:>8} {:>9} {:>9} {:>8}\n",
                   counted(r.chains, "chain"), counted(r.draws, "draw"), counted(r.names.size(), "variable"),
@@ -173,6 +172,7 @@ py::dict to_python(const HerdResult& h) {
 void bind_herd(py::module_& module) {
   py::class_<PythonHerd> c(module, "HerdResult", "Pseudo-samples that have the moments of data.");
   bind_provenance(c);
+  bind_report(c);
   c.def_property_readonly(
        "values",
        [](const py::object& self) {
@@ -231,6 +231,7 @@ void bind_herd(py::module_& module) {
 void bind_learn(py::module_& module) {
   py::class_<PythonLearn> c(module, "LearnResult", "A machine of binary variables, learnt from data.");
   bind_provenance(c);
+  bind_report(c);
   c.def_property_readonly("kind",
                           [](const PythonLearn& r) { return std::string(choice_name(r.machine.kind)); })
       .def_property_readonly(
@@ -299,6 +300,7 @@ py::array column(const DiagnoseResult& r) {
 void bind_diagnose(py::module_& module) {
   py::class_<DiagnoseResult> c(module, "Diagnosis", "How far draws can be relied on.");
   bind_provenance(c);
+  bind_report(c);
   c.def_property_readonly("names", [](const DiagnoseResult& r) { return r.names; })
       .def_property_readonly("chains", [](const DiagnoseResult& r) { return r.chains; })
       .def_property_readonly("draws", [](const DiagnoseResult& r) { return r.draws; })

@@ -17,9 +17,15 @@ def run(*arguments, folder):
     assert result.returncode == 0, result.stdout + result.stderr
 
 
-def test_mypy_strict(tmp_path):
-    run("mypy", "--strict", "--config-file", "pyproject.toml", "python/drover", folder=tmp_path)
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("mypy")
 
 
-def test_stubtest(tmp_path):
-    run("mypy.stubtest", "--mypy-config-file", "pyproject.toml", "--allowlist", "python/tests/stubtest.allow", "drover._core", folder=tmp_path)
+def test_mypy_strict(folder):
+    run("mypy", "--strict", "--config-file", "pyproject.toml", "python/drover", folder=folder)
+
+
+def test_stubtest(folder):
+    run("mypy.stubtest", "--mypy-config-file", "pyproject.toml", "--allowlist", "python/tests/stubtest.allow", "drover._core",
+        folder=folder)
