@@ -3,6 +3,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -16,7 +17,10 @@
 #include "app/progress.hpp"
 #include "drover/core/error.hpp"
 #ifdef DROVER_SERVE
+#include "drover/image/denoising.hpp"
+#include "drover/image/image.hpp"
 #include "drover/io/model_file.hpp"
+#include "drover/report/pages.hpp"
 #include "drover/serve/live_page.hpp"
 #endif
 
@@ -28,6 +32,10 @@ struct ServeOptions {
   std::optional<std::uint32_t> port;
   std::string host = "127.0.0.1";
   bool no_open = false;
+  std::string names;
+  std::uint32_t levels = 2;
+  double noise = 0;
+  std::string picture;
   double memory_limit = 1;
   Limits limits;
 };
@@ -60,14 +68,62 @@ void say(const std::string& text) {
   std::fflush(stdout);
 }
 
+bool is_image(const std::string& path) {
+  return path.ends_with(".png") || path.ends_with(".pbm") || path.ends_with(".pgm");
+}
+
+/// The model that cleans an image, and the image as it is shown beside it.
+Model model_of_image(const ServeOptions& asked, LiveOptions& options) {
+  const GreyImage image = read_image(options.input);
+  std::vector<double> values;
+  for (double level : image.levels) values.push_back(2 * level - 1);
+  const NoisyImage noisy = asked.noise > 0
+                               ? add_noise(values, image.width, image.height, asked.noise, options.seed)
+                               : noisy_image(std::move(values), image.width, image.height);
+  for (double value : noisy.values)
+    options.seen.push_back(static_cast<std::uint8_t>(std::clamp(127.5 * (value + 1), 0.0, 255.0)));
+  options.picture = PictureShape{true, image.width, image.height, asked.levels};
+  if (asked.levels == 2) return denoising_model(noisy, estimate_sigma(noisy), 1);
+  return grey_denoising_model(noisy, estimate_sigma_grey(noisy), asked.levels, 8, 0.5);
+}
+
+/// What stands between commas.
+std::vector<std::string> listed(const std::string& text) {
+  std::vector<std::string> list;
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    if (end > begin) list.push_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return list;
+}
+
+/// "28x28".
+PictureShape shape_named(const std::string& text, const Model& model) {
+  std::size_t width = 0, height = 0;
+  char end = 0;
+  if (std::sscanf(text.c_str(), "%5zux%5zu%c", &width, &height, &end) != 2)
+    throw OptionError("picture", text, "a width and a height, as in 28x28");
+  return sheet_shape(model, width, height);
+}
+
 int run(const Call& call, const ServeOptions& asked) {
   apply(asked.limits);
   LiveOptions options;
   options.memory_limit_bytes = static_cast<std::size_t>(asked.memory_limit * 0x1p30);
   if (!call.arguments.empty()) options.input = call.arguments[0];
-  HttpServer server({.host = asked.host, .port = static_cast<std::uint16_t>(asked.port.value_or(0))});
-  Model model = options.input.empty() ? live_example() : read_model(options.input);
-  const LivePage page(std::move(model), options, server, run_control());
+  options.report_samples = [](const Samples& answer) { return page_of(answer, to_json(answer).text()); };
+  options.report_marginals = [](const Marginals& answer, const Model& model) {
+    return page_of(answer, model, to_json(answer).text());
+  };
+  HttpServer server({.host = asked.host,
+                     .port = static_cast<std::uint16_t>(asked.port.value_or(0)),
+                     .names = listed(asked.names)});
+  Model model = options.input.empty()     ? live_example()
+                : is_image(options.input) ? model_of_image(asked, options)
+                                          : read_model(options.input);
+  if (!asked.picture.empty()) options.picture = shape_named(asked.picture, model);
+  auto page = std::make_unique<LivePage>(std::move(model), options, server, run_control());
   server.on_new_address([](const std::string& address) { say("For another browser: " + address); });
   const std::string address = server.address();
   expect_result();  // from here on a signal ends the page in good order
@@ -80,13 +136,14 @@ int run(const Call& call, const ServeOptions& asked) {
   std::future<void> end = ended.get_future();
   std::thread serving([&] {
     server.run();
+    page.reset();
     ended.set_value();
   });
   while (!run_control().should_stop() &&
          end.wait_for(std::chrono::milliseconds(50)) != std::future_status::ready)
     continue;
   server.stop();
-  // A client that does not read cannot keep the program from ending.
+  // Neither a client that does not read nor a plan that is being made can keep the program from ending.
   if (end.wait_for(std::chrono::milliseconds(400)) != std::future_status::ready) std::_Exit(0);
   serving.join();
   return 0;
@@ -107,18 +164,31 @@ Command serve_command() {
   auto options = std::make_shared<ServeOptions>();
   Command command{
       "serve",
-      "the live page: a network that answers clicks, a sampler that is watched",
-      {{"MODEL", "a model file, any format, plain or gzip; without it, embedded examples", false, true}},
+      "the live page: a network that answers clicks, a sampler that is watched, a picture to paint on",
+      {{"MODEL",
+        "a model file, any format, plain or gzip; or an image to clean (.png, .pbm, .pgm); without it, "
+        "embedded examples",
+        false, true}},
       "drover serve models/sprinkler.bif",
       {},
       [options](const Call& call) { return run(call, *options); }};
   command.options.add("port", "N", "listen on this port", options->port, {1, 65535}, "any that is free");
+  command.options.add("host", "NAME",
+                      "listen on this interface, 0.0.0.0: on all; on any but the loopback one the page can "
+                      "be reached over the "
+                      "network, by whoever has the address with its token, unencrypted",
+                      options->host);
   command.options.add(
-      "host", "NAME",
-      "listen on this interface; on any but the loopback one the page can be reached over the network, "
-      "by whoever has the address, unencrypted",
-      options->host);
+      "allow-host", "NAMES",
+      "further names, with commas between, that browsers may call this machine by, as behind a proxy",
+      options->names);
   command.options.add("no-open", "print the address and open no browser", options->no_open);
+  command.options.add("levels", "N", "an image: grey levels of the clean one; 2 is black and white",
+                      options->levels, {2, 64});
+  command.options.add("noise", "X", "an image: first add noise of this standard deviation", options->noise,
+                      {0, 1000});
+  command.options.add("picture", "WIDTHxHEIGHT",
+                      "look at the first variables of the model as an image of this size", options->picture);
   command.options.add("memory-limit", "GIGABYTES",
                       "refuse exact answers that would need more memory than this", options->memory_limit,
                       {1e-3, 1e6});

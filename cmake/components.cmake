@@ -158,11 +158,12 @@ endif()
 find_path(HTTPLIB_INCLUDE httplib.h)
 find_library(HTTPLIB_LIBRARY cpp-httplib)
 mark_as_advanced(HTTPLIB_INCLUDE HTTPLIB_LIBRARY)
-set(HTTPLIB_FOUND FALSE)
-if(HTTPLIB_INCLUDE AND HTTPLIB_LIBRARY)
-  set(HTTPLIB_FOUND TRUE)
+set(UPLOT ${PROJECT_SOURCE_DIR}/node_modules/uplot/dist CACHE PATH "The charts of the live page")
+set(SERVE_FOUND FALSE)
+if(HTTPLIB_INCLUDE AND HTTPLIB_LIBRARY AND EXISTS ${UPLOT}/uPlot.esm.js)
+  set(SERVE_FOUND TRUE)
 endif()
-drover_wants(serve HTTPLIB_FOUND "cpp-httplib (libcpp-httplib-dev)")
+drover_wants(serve SERVE_FOUND "cpp-httplib (libcpp-httplib-dev) and uPlot from npm (tools/setup_npm.sh fetches it)")
 if(BUILD_serve AND NOT DROVER_FUZZ)
   include(cmake/embed.cmake)
   file(GLOB SERVE_SOURCES CONFIGURE_DEPENDS drover/serve/*.cpp)
@@ -173,6 +174,8 @@ if(BUILD_serve AND NOT DROVER_FUZZ)
   set(LIVE ${PROJECT_SOURCE_DIR}/web/live)
   drover_embed(drover_serve live_index_html ${LIVE}/index.html live_live_css ${LIVE}/live.css
                live_main_js ${LIVE}/main.js live_tools_js ${LIVE}/tools.js live_network_js ${LIVE}/network.js
-               live_panels_js ${LIVE}/panels.js live_run_js ${LIVE}/run.js
+               live_panels_js ${LIVE}/panels.js live_run_js ${LIVE}/run.js live_plot_js ${LIVE}/plot.js
+               live_picture_js ${LIVE}/picture.js live_uplot_js ${UPLOT}/uPlot.esm.js
+               live_uplot_css ${UPLOT}/uPlot.min.css
                live_sprinkler_bif ${PROJECT_SOURCE_DIR}/models/sprinkler.bif)
 endif()

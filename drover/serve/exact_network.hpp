@@ -29,6 +29,9 @@ struct Finding {
   std::vector<double> likelihood;  ///< of every state, none negative, not all zero
 };
 
+/// Raises usage when one is no finding of this model.
+void check_findings(const Model& model, std::span<const Finding> findings);
+
 struct NetworkAnswer {
   Distributions probabilities;  ///< of every variable of the model
   double log_evidence = 0;      ///< log P(findings)

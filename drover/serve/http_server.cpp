@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 #include <httplib.h>
+#include <ifaddrs.h>
+#include <netdb.h>
 #include <sys/random.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -103,6 +106,32 @@ bool is_loopback(const std::string& host) {
   return host == "127.0.0.1" || host == "localhost" || host == "::1";
 }
 
+bool is_everywhere(const std::string& host) {
+  return host == "0.0.0.0" || host == "::";
+}
+
+/// The addresses of this machine's interfaces, those other machines can reach first.
+std::vector<std::string> own_addresses() {
+  std::vector<std::string> outside, loopback;
+  ifaddrs* list = nullptr;
+  if (getifaddrs(&list) != 0) return {};
+  for (const ifaddrs* one = list; one != nullptr; one = one->ifa_next) {
+    if (one->ifa_addr == nullptr) continue;
+    const int family = one->ifa_addr->sa_family;
+    if (family != AF_INET && family != AF_INET6) continue;
+    char text[NI_MAXHOST];
+    const socklen_t size = family == AF_INET ? sizeof(sockaddr_in) : sizeof(sockaddr_in6);
+    if (getnameinfo(one->ifa_addr, size, text, sizeof text, nullptr, 0, NI_NUMERICHOST) != 0) continue;
+    const std::string address = text;
+    if (address.find('%') != std::string::npos) continue;  // of one link only
+    const bool inside = is_loopback(address) || address.starts_with("127.");
+    (inside ? loopback : outside).push_back(address);
+  }
+  freeifaddrs(list);
+  outside.insert(outside.end(), loopback.begin(), loopback.end());
+  return outside;
+}
+
 std::string in_address(const std::string& host) {
   return host.find(':') == std::string::npos ? host : '[' + host + ']';
 }
@@ -160,9 +189,19 @@ class HttpServer::Engine {
                   fmt::format("cannot listen on {}:{}: the port is taken or the host is not this machine",
                               options.host, options.port));
     port_ = static_cast<std::uint16_t>(port);
-    allow_host(options.host);
-    if (is_loopback(options.host))
+    shown_host_ = options.host;
+    if (is_everywhere(options.host)) {
+      const std::vector<std::string> own = own_addresses();
+      for (const std::string& host : own) allow_host(host);
+      char name[256] = {};
+      if (gethostname(name, sizeof name - 1) == 0 && name[0] != '\0') allow_host(name);
+      shown_host_ = own.empty() ? "127.0.0.1" : own.front();
+    } else {
+      allow_host(options.host);
+    }
+    if (is_loopback(options.host) || is_everywhere(options.host))
       for (const char* host : {"127.0.0.1", "localhost", "::1"}) allow_host(host);
+    for (const std::string& host : options.names) allow_host(host);
   }
 
   httplib::Server& server() { return server_; }
@@ -170,7 +209,7 @@ class HttpServer::Engine {
 
   std::string address() const {
     const std::lock_guard hold(mutex_);
-    return fmt::format("http://{}:{}/?token={}", in_address(options_.host), port_, token_);
+    return fmt::format("http://{}:{}/?token={}", in_address(shown_host_), port_, token_);
   }
   void on_new_address(std::function<void(const std::string&)> hear) { hear_ = std::move(hear); }
 
@@ -271,6 +310,7 @@ class HttpServer::Engine {
   std::string token_;
   const std::string secret_;
   std::vector<std::string> hosts_;
+  std::string shown_host_;  ///< in the address that is given out
   std::uint16_t port_ = 0;
   std::function<void(const std::string&)> hear_;
   std::shared_ptr<Door> door_ = std::make_shared<Door>();
@@ -281,10 +321,12 @@ class HttpServer::Engine {
 
 namespace {
 
-void give(const HttpAnswer& answer, httplib::Response& response) {
+void give(HttpAnswer answer, httplib::Response& response) {
   response.status = answer.status;
   for (const auto& [name, value] : answer.headers) response.set_header(name, value);
-  response.set_content(answer.body, answer.type);
+  if (answer.status == 204) return;  // has no body
+  response.set_header("Content-Type", answer.type);
+  response.body = std::move(answer.body);  // set_content() would copy it
 }
 
 }  // namespace

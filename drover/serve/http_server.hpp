@@ -4,9 +4,10 @@
 //   token of
 //              256 random bits that is good once: it is exchanged for a cookie that scripts cannot read and
 //              other sites cannot send (HttpOnly, SameSite=Strict). Everything else needs the cookie
-//   from where Host must be the server's own (no DNS rebinding); what changes something is a POST of JSON
-//   whose
-//              Origin is the server's own; no header ever allows another site anything
+//   from where Host must be the server's own (no DNS rebinding): the name it was told to listen on; on all
+//              interfaces (0.0.0.0, ::) the addresses of this machine, its name, and names that were added.
+//              What changes something is a POST of JSON whose Origin is the server's own; no header ever
+//              allows another site anything
 //   what       the page may load only what this server serves (Content-Security-Policy); nothing is stored,
 //              guessed or referred to elsewhere; no path of a file ever comes from the browser
 //   how much   bodies to 1 MB, 64 connections, waiting ends after a second
@@ -21,12 +22,14 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace drover {
 
 struct HttpOptions {
   std::string host = "127.0.0.1";
-  std::uint16_t port = 0;  ///< 0: any that is free
+  std::uint16_t port = 0;            ///< 0: any that is free
+  std::vector<std::string> names{};  ///< further names that requests may call it by, as behind a proxy
   std::size_t most_connections = 64;
   std::size_t most_body_bytes = std::size_t{1} << 20;
   /// Whether pages of this machine, a notebook for instance, may show this one in a frame; nobody else may.

@@ -20,6 +20,10 @@ DROVER_LIVE_ASSET(tools_js)
 DROVER_LIVE_ASSET(network_js)
 DROVER_LIVE_ASSET(panels_js)
 DROVER_LIVE_ASSET(run_js)
+DROVER_LIVE_ASSET(plot_js)
+DROVER_LIVE_ASSET(picture_js)
+DROVER_LIVE_ASSET(uplot_js)
+DROVER_LIVE_ASSET(uplot_css)
 DROVER_LIVE_ASSET(sprinkler_bif)
 
 namespace drover {
@@ -33,7 +37,11 @@ std::span<const LiveAsset> live_assets() {
                                     LiveAsset{"/tools.js", script, live_tools_js},
                                     LiveAsset{"/network.js", script, live_network_js},
                                     LiveAsset{"/panels.js", script, live_panels_js},
-                                    LiveAsset{"/run.js", script, live_run_js}};
+                                    LiveAsset{"/run.js", script, live_run_js},
+                                    LiveAsset{"/plot.js", script, live_plot_js},
+                                    LiveAsset{"/picture.js", script, live_picture_js},
+                                    LiveAsset{"/uplot.js", script, live_uplot_js},
+                                    LiveAsset{"/uplot.css", style, live_uplot_css}};
   return assets;
 }
 

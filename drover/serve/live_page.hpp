@@ -3,36 +3,54 @@
 //
 //   GET  /                    the page, its modules and style (web/live)
 //   GET  /api/model           what is open: name, sizes, which views it has
+//   GET  /api/find            ?text=T: variables whose name holds the text, with their states
 //   GET  /api/network         boxes and arcs of the network; ?centre=V the neighbourhood of a variable
-//   GET  /api/names           all names, to search
-//   POST /api/marginals       {findings}            -> probabilities, log P(findings)
+//   POST /api/marginals       {findings, variables, method, version} -> probabilities, log P(findings); where
+//   exact
+//                             inference does not fit: estimates newer than the version, with standard errors
 //   POST /api/best            {findings}            -> most probable state
 //   POST /api/joint           {findings, variables} -> joint distribution
 //   POST /api/information     {findings, target}    -> what to ask next
 //   GET  /api/methods         the samplers, and why some do not fit
-//   POST /api/run/start       {method, seed, findings}: a run, which all tabs watch; findings are observed
-//   states POST /api/run/pause, /api/run/continue, /api/run/stop GET  /api/run/events      snapshots of the
-//   run as server-sent events; /api/run/report the last one POST /api/open            {example} -> another of
-//   the embedded examples
+//   POST /api/run/start       {method, seed, findings}: a run, which all tabs watch
+//   POST /api/run/pause, /api/run/continue, /api/run/stop
+//   GET  /api/run/events      snapshots of the run as server-sent events
+//   GET  /api/run/figures, /api/run/report, /api/run/draws.npz, /api/run/draws.csv: what it has to say so far
+//   GET  /api/picture         ?after=VERSION: the next frame (live_picture.hpp)
+//   GET  /api/picture/seen    the noisy image, a byte per pixel
+//   POST /api/picture/change  {temperature, field, method, seed, paused, clear, strokes}
+//   POST /api/open            {example} -> another of the embedded examples
 //
 // findings: [[variable, [likelihood of every state]], ...].
 #pragma once
 
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "drover/core/run_control.hpp"
 #include "drover/model/model.hpp"
 #include "drover/serve/http_server.hpp"
+#include "drover/serve/picture_shape.hpp"
+#include "drover/task/inference.hpp"
 
 namespace drover {
 
 struct LiveOptions {
   std::string
-      input;  ///< what the model is called on the command line; empty: the embedded examples are shown
+      input{};  ///< what the model is called on the command line; empty: the embedded examples are shown
   std::size_t memory_limit_bytes = std::size_t{1} << 30;
   double seconds_per_request = 20;
   std::uint64_t seed = 1;
+  /// How the model is looked at as a picture; unset: as picture_shape() sees it.
+  std::optional<PictureShape> picture{};
+  /// The noisy image that the model is to clean, a byte per pixel; may be empty.
+  std::vector<std::uint8_t> seen{};
+  /// A run as an HTML page (page_of() in drover/report, which need not be there); unset: none is offered.
+  std::function<std::string(const Samples&)> report_samples{};
+  std::function<std::string(const Marginals&, const Model&)> report_marginals{};
 };
 
 class LivePage {

@@ -14,7 +14,8 @@
 #include "drover/core/error.hpp"
 #include "drover/core/json_writer.hpp"
 #include "drover/run/segment_diagnostics.hpp"
-#include "drover/task/inference.hpp"
+#include "drover/serve/kept_draws.hpp"
+#include "drover/serve/race_watch.hpp"
 
 namespace drover {
 
@@ -49,6 +50,7 @@ class Curve {
     for (const auto& values : series_) columns.push_back(json_array(values));
     return json_list(columns);
   }
+  Trace trace() const { return {x_, series_}; }
 
  private:
   std::vector<double> x_;
@@ -70,6 +72,7 @@ class LiveRun::Engine : public DrawSink {
       const std::lock_guard change(mutex_);
       control_ = std::make_unique<RunControl>();
       paused_ = false;
+      running_ = true;
       phase_ = "starting";
       error_.clear();
       draws_ = 0;
@@ -79,6 +82,14 @@ class LiveRun::Engine : public DrawSink {
       store_.reset();
       trace_ = Curve(0);
       convergence_ = Curve(2);
+      kept_ = KeptDraws();
+      race_ = RaceWatch();
+      facts_ = {};
+      race_answer_.reset();
+      judgement_.reset();
+      diagnostics_ = {};
+      method_ = options.method;
+      chains_ = 0;
       begun_ = Clock::now();
       waited_ = 0;
       options_ = options;
@@ -118,11 +129,43 @@ class LiveRun::Engine : public DrawSink {
     const std::lock_guard hold(mutex_);
     return draws_;
   }
+  std::variant<std::monostate, Samples, Marginals> answer() {
+    const std::lock_guard hold(mutex_);
+    if (race_answer_) return *race_answer_;
+    if (draws_ == 0) return {};
+    Samples samples;
+    static_cast<ModelAnswer&>(samples) = facts_;
+    samples.provenance.seconds = running_ ? seconds_since(begun_) - waited_ : ended_;
+    samples.sweeps = sweeps_;
+    samples.updates = updates_;
+    samples.draws = draws_ * chains_;
+    samples.diagnostics = diagnostics_;
+    samples.scores = trace_.trace();
+    return samples;
+  }
+  std::string draws_file(const std::string& extension) {
+    const std::lock_guard hold(mutex_);
+    if (kept_.draws() == 0) throw Error(ErrorKind::usage, "there are no draws yet");
+    DrawFileHeader header;
+    for (VariableId v = 0; v < model_.variable_count(); ++v)
+      header.variable_names.push_back(model_.variable_name(v));
+    header.max_cardinality = facts_.max_cardinality;
+    for (std::size_t e = 0; e < facts_.evidence.size(); ++e) {
+      header.evidence_names.push_back(model_.variable_name(facts_.evidence.variables[e]));
+      header.evidence_values.push_back(facts_.evidence.values[e]);
+    }
+    JsonObject metadata = json_of(facts_.provenance);
+    metadata.add("every", kept_.every());
+    header.metadata = metadata.text();
+    return kept_.file(extension, std::move(header));
+  }
 
   void begin(const ModelAnswer& answer) override {
     const std::lock_guard hold(mutex_);
     chains_ = answer.chains;
     method_ = answer.provenance.method;
+    facts_ = answer;
+    kept_ = KeptDraws(model_.variable_count(), chains_, answer.max_cardinality);
     const std::size_t step =
         std::max<std::size_t>(1, (model_.variable_count() + most_tracked - 1) / most_tracked);
     tracked_.clear();
@@ -153,8 +196,10 @@ class LiveRun::Engine : public DrawSink {
       const std::lock_guard hold(mutex_);
       state_.assign(x.begin(), x.end());
     }
+    std::unique_lock lock(mutex_, std::defer_lock);
+    if (last || kept_.keeps_next()) lock.lock();
+    kept_.take(chain, x, log_score);
     if (!last) return;
-    std::unique_lock lock(mutex_);
     ++draws_;
     state_due_ = false;
     trace_.add(static_cast<double>(draws_), scores_);
@@ -165,6 +210,11 @@ class LiveRun::Engine : public DrawSink {
       publish();
       lock.lock();
     }
+    hold_while_paused(lock);
+  }
+
+ private:
+  void hold_while_paused(std::unique_lock<std::mutex>& lock) {
     if (!paused_) return;
     const Clock::time_point start = Clock::now();
     held_ = true;
@@ -174,7 +224,6 @@ class LiveRun::Engine : public DrawSink {
     waited_ += seconds_since(start);
   }
 
- private:
   struct Tracked {
     VariableId variable;
     std::size_t entry;
@@ -194,19 +243,22 @@ class LiveRun::Engine : public DrawSink {
   void run() {
     {
       const std::lock_guard hold(mutex_);
-      running_ = true;
       segment_draws_ = 0;
       control_->watch([this](const Progress& progress) {
-        const std::lock_guard change(mutex_);
+        std::unique_lock lock(mutex_);
         phase_ = progress.phase;
         sweeps_ = progress.sweeps;
         updates_ = progress.updates;
-        if (seconds_since(shown_) < 0.25 || draws_ > 0) return;
-        publish_locked();
+        if (options_.method == "race") race_.hear(progress, seconds_since(begun_) - waited_);
+        if (seconds_since(shown_) >= 0.25 && draws_ == 0) publish_locked();
+        hold_while_paused(lock);
       });
     }
     try {
-      const Samples answer = sample(model_, options_, *this, *control_);
+      if (options_.method == "race")
+        settle(marginals(model_, options_, *control_));
+      else
+        sample(model_, options_, *this, *control_);
       const std::lock_guard hold(mutex_);
       phase_ = control_->stop_requested() ? "stopped" : "done";
     } catch (const std::exception& error) {
@@ -218,6 +270,31 @@ class LiveRun::Engine : public DrawSink {
     running_ = false;
     ended_ = seconds_since(begun_) - waited_;
     publish_locked();
+  }
+
+  /// The race is over.
+  void settle(Marginals answer) {
+    const std::lock_guard hold(mutex_);
+    race_.settle(answer.race);
+    method_ = answer.provenance.method;
+    chains_ = answer.chains;
+    sweeps_ = answer.sweeps + answer.burn_in;
+    updates_ = answer.updates;
+    diagnostics_ = answer.diagnostics;
+    judgement_ = judge(answer);
+    const std::size_t curves = std::min<std::size_t>(answer.scores.series.size(), traced_chains);
+    trace_ = Curve(curves);
+    for (std::size_t i = 0; i < answer.scores.sweep.size(); ++i) {
+      std::vector<double> row;
+      for (std::size_t c = 0; c < curves; ++c) row.push_back(answer.scores.series[c][i]);
+      trace_.add(answer.scores.sweep[i], row);
+    }
+    slowest_.clear();
+    for (VariableId v = 0; v < answer.variables; ++v) {
+      if (!(answer.ess[v] > 0)) continue;
+      slowest_.push_back({v, answer.ess[v], answer.rhat[v], 0, *std::ranges::max_element(answer.mcse[v])});
+    }
+    race_answer_ = std::move(answer);
   }
 
   void publish() {
@@ -240,8 +317,23 @@ class LiveRun::Engine : public DrawSink {
     object.add("updates", updates_);
     object.add("seconds", seconds);
     object.add("updates_per_nanosecond", seconds > 0 ? updates_ / seconds / 1e9 : 0);
+    std::vector<std::string> evidence;
+    for (std::size_t e = 0; e < options_.evidence.size(); ++e)
+      evidence.push_back(json_array(
+          std::vector<std::uint32_t>{options_.evidence.variables[e], options_.evidence.values[e]}));
+    object.add_raw("evidence", json_list(evidence));
+    object.add("kept_draws", kept_.draws());
+    object.add_raw("race", race_.json());
     object.add_raw("trace", trace_.json());
-    if (store_ && store_->segments() >= 4) diagnose(object);
+    if (store_ && store_->segments() >= 4) diagnose();
+    if (judgement_) {
+      object.add("rhat_max", diagnostics_.rhat_max);
+      object.add("ess_min", diagnostics_.ess_min);
+      object.add("mcse_max", diagnostics_.mcse_max);
+      object.add("tracked", race_answer_ ? race_answer_->variables : tracked_.size());
+      object.add_raw("slowest", slowest_json());
+      add_judgement(*judgement_, object);
+    }
     object.add_raw("convergence", convergence_.json());
     snapshot_ = object.line();
     // Larger than any version before, of other runs too.
@@ -252,19 +344,20 @@ class LiveRun::Engine : public DrawSink {
     cost_ = seconds_since(start);
   }
 
+  struct Slow {
+    VariableId variable;
+    double ess, rhat, mean, mcse;
+  };
+
   /// R-hat and effective sample size of the tracked variables, the slowest of them, and what to make of it.
-  void diagnose(JsonObject& object) {
-    struct Slow {
-      VariableId variable;
-      double ess, rhat, mean, mcse;
-    };
-    std::vector<Slow> all;
+  void diagnose() {
     Samples answer;
     answer.draws = draws_ * chains_;
     answer.chains = chains_;
     DiagnosisRoom room;
     Diagnostics& worst = answer.diagnostics;
     worst = {1, std::numeric_limits<double>::infinity(), 0};
+    slowest_.clear();
     for (const Tracked& one : tracked_) {
       const std::size_t count =
           model_.cardinalities[one.variable] == 2 ? 1 : model_.cardinalities[one.variable];
@@ -279,27 +372,27 @@ class LiveRun::Engine : public DrawSink {
       worst.rhat_max = std::max(worst.rhat_max, slow.rhat);
       worst.ess_min = std::min(worst.ess_min, slow.ess);
       worst.mcse_max = std::max(worst.mcse_max, slow.mcse);
-      all.push_back(slow);
+      slowest_.push_back(slow);
     }
-    const std::size_t shown = std::min<std::size_t>(all.size(), 12);
-    std::partial_sort(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(shown), all.end(),
+    diagnostics_ = worst;
+    judgement_ = judge(answer);
+    convergence_.add(static_cast<double>(draws_), {worst.rhat_max, worst.ess_min});
+  }
+
+  std::string slowest_json() {
+    const std::size_t shown = std::min<std::size_t>(slowest_.size(), 12);
+    std::partial_sort(slowest_.begin(), slowest_.begin() + static_cast<std::ptrdiff_t>(shown), slowest_.end(),
                       [](const Slow& a, const Slow& b) { return a.ess < b.ess; });
     std::vector<std::string> rows;
     for (std::size_t i = 0; i < shown; ++i) {
       JsonObject row;
-      row.add("name", model_.variable_name(all[i].variable));
-      row.add("ess", all[i].ess);
-      row.add("rhat", all[i].rhat);
-      row.add("mcse", all[i].mcse);
+      row.add("name", model_.variable_name(slowest_[i].variable));
+      row.add("ess", slowest_[i].ess);
+      row.add("rhat", slowest_[i].rhat);
+      row.add("mcse", slowest_[i].mcse);
       rows.push_back(row.line());
     }
-    object.add("rhat_max", worst.rhat_max);
-    object.add("ess_min", worst.ess_min);
-    object.add("mcse_max", worst.mcse_max);
-    object.add("tracked", tracked_.size());
-    object.add_raw("slowest", json_list(rows));
-    add_judgement(judge(answer), object);
-    convergence_.add(static_cast<double>(draws_), {worst.rhat_max, worst.ess_min});
+    return json_list(rows);
   }
 
   const Model& model_;
@@ -318,6 +411,13 @@ class LiveRun::Engine : public DrawSink {
   std::vector<Value> state_;
   Clock::time_point begun_ = Clock::now(), shown_ = Clock::now();
   Curve trace_{0}, convergence_{2};
+  KeptDraws kept_;
+  RaceWatch race_;
+  ModelAnswer facts_;  ///< what is known since the run began
+  std::optional<Marginals> race_answer_;
+  std::optional<Judgement> judgement_;
+  Diagnostics diagnostics_;
+  std::vector<Slow> slowest_;
 
   // Of the thread of the run alone.
   std::vector<Tracked> tracked_;
@@ -352,6 +452,12 @@ std::vector<Value> LiveRun::state() {
 }
 std::uint64_t LiveRun::draws() {
   return engine_->draws();
+}
+std::variant<std::monostate, Samples, Marginals> LiveRun::answer() {
+  return engine_->answer();
+}
+std::string LiveRun::draws_file(const std::string& extension) {
+  return engine_->draws_file(extension);
 }
 
 }  // namespace drover

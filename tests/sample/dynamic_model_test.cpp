@@ -353,6 +353,31 @@ class WideEditor {
   RandomSequence random_;
 };
 
+TEST(DynamicModel, AnotherCouplingIsTheModelBuiltWithIt) {
+  const double before[] = {0.4, -0.9, 0.2}, after[] = {-0.3, 0.7, -1.1};
+  const std::array<double, 4> table = {0.1, -0.4, 0.8, 0.3};  // with unary parts, which stay
+  const auto build = [&](const double* couplings) {
+    DynamicModel model(5);
+    for (double log_odds : {0.3, -0.2, 0.5}) model.add_variable(log_odds);
+    model.add_factor(0, 1, couplings[0]);
+    model.add_factor(1, 2, couplings[1]);
+    std::array<double, 4> tilted = table;  // the coupling of the table itself is replaced
+    const double own = (table[0] - table[1] + table[3] - table[2]) / 4;
+    for (std::size_t k = 0; k < 4; ++k) tilted[k] += (k == 0 || k == 3 ? 1 : -1) * (couplings[2] - own);
+    model.add_factor(0, 2, tilted);
+    return model;
+  };
+  DynamicModel changed = build(before);
+  const std::vector<Id> factors = changed.factors();
+  for (std::size_t f = 0; f < 3; ++f) changed.set_coupling(factors[f], after[f]);
+  DynamicModel fresh = build(after);
+  for (int sweep = 0; sweep < 200; ++sweep) {
+    changed.sweep();
+    fresh.sweep();
+    for (Id v = 0; v < 3; ++v) ASSERT_EQ(changed.word(v), fresh.word(v)) << sweep << " " << v;
+  }
+}
+
 TEST(DynamicModel, LeavesTheDistributionOfManyStatesAfterAnyEdits) {
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
     DynamicModel dynamic(seed);

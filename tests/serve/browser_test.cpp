@@ -1,104 +1,13 @@
-// The live page in real Chromium. DROVER_PICTURES=folder keeps pictures of it (docs/images).
-#include <fmt/format.h>
-#include <gtest/gtest.h>
+// The network view and the run view in real Chromium.
+#include "tests/serve/live_browser.hpp"
 
-#include <cmath>
-#include <thread>
-
-#include "drover/serve/exact_network.hpp"
-#include "drover/serve/live_page.hpp"
-#include "tests/support/chromium.hpp"
+#include "drover/model/builders.hpp"
 
 namespace drover {
 namespace {
 
 using nlohmann::json;
-using testing::Chromium;
-
-class LiveBrowser : public ::testing::Test {
- protected:
-  void SetUp() override {
-    if (!testing::has_chromium())
-      GTEST_SKIP() << "chromium is not installed (Debian: apt-get install chromium)";
-  }
-  void TearDown() override {
-    if (!server_) return;
-    if (browser_) {
-      browser_->run("1");  // whatever it still had to say
-      EXPECT_EQ(browser_->complaints(), std::vector<std::string>{});
-    }
-    server_->stop();
-    thread_.join();
-  }
-  void open(Model model, int width = 1300, int height = 850, bool dark = false) {
-    model_ = model;
-    exact_ = std::make_unique<ExactNetwork>(model_, std::size_t{1} << 30);
-    server_ = std::make_unique<HttpServer>(HttpOptions{});
-    page_ = std::make_unique<LivePage>(std::move(model), LiveOptions{"model.bif"}, *server_, control_);
-    thread_ = std::thread([this] { server_->run(); });
-    browser_ = std::make_unique<Chromium>(width, height, dark);
-    browser_->open(server_->address());
-    ASSERT_TRUE(browser_->wait_for("window.droverTimes.length === 1"));
-    EXPECT_EQ(browser_->run("location.search"), "");  // the token has left the address
-  }
-  void keep(const std::string& name) {
-    if (const char* folder = std::getenv("DROVER_PICTURES"))
-      browser_->picture(std::filesystem::path(folder) / (name + ".png"));
-  }
-  /// The middle of the element that an expression names.
-  std::pair<double, double> middle(const std::string& expression) {
-    const json box =
-        browser_->run("(() => { const b = (" + expression +
-                      ").getBoundingClientRect(); return [b.x + b.width / 2, b.y + b.height / 2]; })()");
-    return {box[0], box[1]};
-  }
-  static std::string row(VariableId v, Value k) {
-    return fmt::format("document.querySelector('[data-variable=\"{}\"]').querySelectorAll('.row')[{}]", v, k);
-  }
-  void click(const std::string& expression) {
-    const auto [x, y] = middle(expression);
-    browser_->click(x, y);
-  }
-  /// Waits for the answer to the n-th question, then compares every bar and figure with the exact numbers.
-  void expect_bars(std::size_t answers, const std::vector<Finding>& findings) {
-    ASSERT_TRUE(browser_->wait_for(fmt::format("window.droverTimes.length >= {}", answers)));
-    const NetworkAnswer truth = exact_->marginals(findings);
-    const json bars = browser_->run(
-        "Array.from(document.querySelectorAll('.node'), (node) => Array.from(node.querySelectorAll('.row'), "
-        "(row) => "
-        "[Number(row.querySelector('.bar').getAttribute('width')) / "
-        "Number(row.querySelector('.room').getAttribute('width')), "
-        "row.querySelector('.figure').textContent]))");
-    ASSERT_EQ(bars.size(), model_.variable_count());
-    for (VariableId v = 0; v < model_.variable_count(); ++v)
-      for (std::size_t k = 0; k < bars[v].size(); ++k) {
-        const double p = truth.probabilities[v][k];
-        EXPECT_NEAR(bars[v][k][0].get<double>(), p == 0 ? 0 : std::max(p, 0.75 / 50), 1e-9) << v << " " << k;
-        const std::string figure = p == 1            ? "100"
-                                   : p == 0          ? "0"
-                                   : 100 * p < 0.05  ? "<0.1"
-                                   : 100 * p > 99.95 ? ">99.9"
-                                                     : fmt::format("{:.1f}", 100 * p);
-        EXPECT_EQ(bars[v][k][1], figure) << v << " " << k;
-      }
-    const double shown =
-        std::stod(browser_->run("document.getElementById('log-evidence').textContent").get<std::string>());
-    EXPECT_NEAR(shown, truth.log_evidence, 1e-5 * (1 + std::abs(truth.log_evidence)));
-  }
-  Finding observed(VariableId v, Value k) const {
-    Finding finding{v, std::vector<double>(model_.cardinalities[v], 0.0)};
-    finding.likelihood[k] = 1;
-    return finding;
-  }
-
-  Model model_;
-  RunControl control_;
-  std::unique_ptr<ExactNetwork> exact_;
-  std::unique_ptr<HttpServer> server_;
-  std::unique_ptr<LivePage> page_;
-  std::thread thread_;
-  std::unique_ptr<Chromium> browser_;
-};
+using testing::LiveBrowser;
 
 TEST_F(LiveBrowser, ClicksMoveTheBarsToTheExactNumbers) {
   open(live_example());
@@ -112,9 +21,9 @@ TEST_F(LiveBrowser, ClicksMoveTheBarsToTheExactNumbers) {
   keep("serve-network");
   click(row(3, 1));  // forget the lawn
   expect_bars(4, {observed(1, 0)});
-  click("Array.from(document.querySelectorAll('button')).find((b) => b.textContent === 'Undo')");
+  click(named("Undo"));
   expect_bars(5, {observed(3, 1), observed(1, 0)});
-  click("Array.from(document.querySelectorAll('button')).find((b) => b.textContent === 'Clear')");
+  click(named("Clear"));
   expect_bars(6, {});
 }
 
@@ -141,16 +50,12 @@ TEST_F(LiveBrowser, KeyboardObserves) {
   browser_->press("ArrowDown", "ArrowDown", 40);
   browser_->press("Enter", "Enter", 13, "\r");
   expect_bars(2, {observed(1, 2)});
-  EXPECT_NE(
-      browser_->run("document.getElementById('said').textContent").get<std::string>().find("1 observed"),
-      std::string::npos);
+  EXPECT_TRUE(browser_->wait_for("document.getElementById('said').textContent.includes('1 observed')"));
   browser_->press("Tab", "Tab", 9);
   EXPECT_EQ(browser_->run("document.activeElement.dataset.variable"), "2");
   browser_->press(" ", "Space", 32, " ");
   expect_bars(3, {observed(1, 2), observed(2, 0)});
-  EXPECT_NE(
-      browser_->run("document.activeElement.getAttribute('aria-label')").get<std::string>().find("Observed"),
-      std::string::npos);
+  EXPECT_TRUE(browser_->wait_for("document.activeElement.getAttribute('aria-label').includes('Observed')"));
 }
 
 TEST_F(LiveBrowser, ManyClicksAtOnceTheLastWins) {
@@ -244,25 +149,111 @@ TEST_F(LiveBrowser, HostileNamesAreText) {
 
 TEST_F(LiveBrowser, ARunIsWatched) {
   open(live_example());
-  const auto tab = [](const char* text) {
-    return fmt::format("Array.from(document.querySelectorAll('button')).find((b) => b.textContent === '{}')",
-                       text);
-  };
-  click(tab("Run"));
+  click(named("Run"));
   ASSERT_TRUE(browser_->wait_for("document.querySelectorAll('.controls option').length > 3"));
-  click(tab("Start"));
+  click(named("Start"));
   ASSERT_TRUE(browser_->wait_for(
-      "window.droverSnapshots > 4 && document.querySelectorAll('.plot .curve').length >= 10"));
+      "window.droverSnapshots > 4 && Array.from(document.querySelectorAll('.plot'), (p) => "
+      "Number(p.dataset.curves)).join() === '8,1,1'"));
   ASSERT_TRUE(browser_->wait_for("document.querySelectorAll('.card tbody tr').length === 5"));
   keep("serve-run");
-  click(tab("Pause"));
+  click(named("Pause"));
   ASSERT_TRUE(browser_->wait_for("document.getElementById('view').dataset.phase === 'paused'"));
-  click(tab("Go on"));
+  click(named("Go on"));
   ASSERT_TRUE(browser_->wait_for("document.getElementById('view').dataset.phase === 'sampling'"));
-  click(tab("Stop"));
+  click(named("Stop"));
   ASSERT_TRUE(browser_->wait_for("document.getElementById('view').dataset.phase === 'stopped'"));
-  click(tab("Network"));
+  click(named("Network"));
   expect_bars(2, {});
+}
+
+TEST_F(LiveBrowser, EvidenceMethodAndSeedChangeWithoutLeavingTheRun) {
+  open(live_example());
+  click(named("Run"));
+  ASSERT_TRUE(browser_->wait_for("document.getElementById('view').dataset.methods === 'known'"));
+  click(named("Start"));
+  ASSERT_TRUE(browser_->wait_for("document.getElementById('view').dataset.draws > 100"));
+  const auto fact = [](const std::string& name) {
+    return fmt::format(
+        "Array.from(document.querySelectorAll('.facts div')).find((d) => d.firstChild.textContent === "
+        "'{}').lastChild.textContent",
+        name);
+  };
+  const auto type = [&](const std::string& label, const std::string& value, const std::string& event) {
+    browser_->run(
+        fmt::format("(() => {{ const one = document.querySelector('[aria-label=\"{}\"]'); one.value = '{}'; "
+                    "one.dispatchEvent(new Event('{}', {{ bubbles: true }})); }})()",
+                    label, value, event));
+  };
+  type("Observe a variable", "lawn", "input");
+  ASSERT_TRUE(browser_->wait_for("!document.querySelector('[aria-label=\"State\"]').hidden"));
+  type("State", "1", "change");
+  click(named("Observe"));
+  EXPECT_TRUE(browser_->wait_for(fact("Evidence") + " === '1 observed'"));
+  type("Method", "blocked-gibbs", "change");
+  EXPECT_TRUE(browser_->wait_for(fact("Method") + " === 'blocked-gibbs'"));
+  EXPECT_TRUE(browser_->wait_for(fact("Evidence") + " === '1 observed'"));
+  type("Seed", "7", "change");
+  // What is saved says so.
+  EXPECT_TRUE(browser_->wait_for("Number(document.getElementById('view').dataset.draws) > 10"));
+  const json figures = browser_->run(
+      "new Promise((done) => { const look = () => fetch('/api/run/figures').then((r) => r.json()).then("
+      "(said) => said.seed === 7 && said.draws > 100 ? done(said) : setTimeout(look, 50)); look(); })");
+  EXPECT_EQ(figures["evidence"], json::parse("[[3, 1]]"));
+  EXPECT_EQ(figures["method"], "blocked-gibbs");
+  const std::string draws = browser_->run("fetch('/api/run/draws.csv').then((r) => r.text())");
+  EXPECT_EQ(draws.substr(0, draws.find('\n')), "chain,draw,log_score,cloudy,rain,sprinkler,lawn,street");
+  EXPECT_GT(std::count(draws.begin(), draws.end(), '\n'), 100);
+  click(named("Network"));  // which knows of it
+  EXPECT_TRUE(browser_->wait_for("document.querySelectorAll('.node.seen').length === 1"));
+  expect_bars(2, {observed(3, 1)});
+}
+
+TEST_F(LiveBrowser, TheRaceIsWatched) {
+  open(grid_ising(5, 5, false, 0.3, 0.1));
+  click(named("Run"));
+  ASSERT_TRUE(browser_->wait_for("document.getElementById('view').dataset.methods === 'known'"));
+  browser_->run("document.querySelector('[aria-label=Method]').value = 'race'");
+  click(named("Start"));
+  ASSERT_TRUE(browser_->wait_for("document.querySelectorAll('.race tbody tr').length > 2"));
+  ASSERT_TRUE(browser_->wait_for("document.getElementById('view').dataset.phase === 'done'"));
+  EXPECT_EQ(browser_->run("document.querySelectorAll('.race tr.chosen').length"), 1);
+  EXPECT_TRUE(browser_->wait_for("document.querySelector('.verdict').classList.contains('good')"));
+  keep("serve-race");
+}
+
+TEST_F(LiveBrowser, WhereExactAnswersDoNotFitErrorBarsShrink) {
+  model_ = live_example();
+  exact_ = std::make_unique<ExactNetwork>(model_, std::size_t{1} << 30);
+  serve(live_example(), LiveOptions{.input = "model.bif", .memory_limit_bytes = 1});
+  const std::string error = "parseFloat(document.getElementById('largest-error').textContent.slice(2))";
+  ASSERT_TRUE(browser_->wait_for("window.droverTimes.length === 1 && " + error + " > 0"));
+  const double first = browser_->run(error);
+  ASSERT_TRUE(browser_->wait_for(error + fmt::format(" < {}", std::min(0.5 * first, 1.5))));
+  EXPECT_EQ(browser_->run("document.querySelectorAll('.excluded').length"),
+            0);  // never met is not impossible
+  click(row(3, 1));
+  ASSERT_TRUE(browser_->wait_for(
+      "document.querySelectorAll('.node.seen').length === 1 && window.droverTimes.length > 1 && " + error +
+      " < 1.5"));
+  const NetworkAnswer truth = exact_->marginals(std::vector<Finding>{observed(3, 1)});
+  const json bars = browser_->run(
+      "Array.from(document.querySelectorAll('.node'), (node) => Array.from(node.querySelectorAll('.row'), "
+      "(row) => "
+      "[Number(row.querySelector('.bar').getAttribute('width')) / 50, "
+      "row.querySelector('.error').getAttribute('d')]))");
+  for (VariableId v = 0; v < model_.variable_count(); ++v)
+    for (std::size_t k = 0; k < bars[v].size(); ++k) {
+      // The line on the bar: two standard errors to either side.
+      const std::string line = bars[v][k][1];
+      double low = 0, y = 0, high = 0;
+      const bool drawn = std::sscanf(line.c_str(), "M%lf %lfH%lf", &low, &y, &high) == 3;
+      EXPECT_EQ(drawn, v != 3) << v;
+      const double p = bars[v][k][0];
+      EXPECT_NEAR(p, truth.probabilities[v][k], drawn ? 2.5 * (high - low) / 50 + 0.02 : 1e-9)
+          << v << " " << k;
+    }
+  keep("serve-estimates");
 }
 
 TEST_F(LiveBrowser, DarkAndNarrow) {

@@ -5,9 +5,11 @@
 #include <sys/wait.h>
 
 #include <cctype>
+#include <nlohmann/json.hpp>
 #include <thread>
 
 #include "drover/core/error.hpp"
+#include "drover/model/builders.hpp"
 #include "drover/serve/http_server.hpp"
 #include "drover/serve/live_page.hpp"
 #include "tests/serve/http_client.hpp"
@@ -188,6 +190,80 @@ TEST_F(Serve, WrongRequestsAreAnsweredInWords) {
   EXPECT_EQ(exchange(port_, "POST /api/information", known, "{}").status, 422);
   EXPECT_EQ(exchange(port_, "POST /api/joint", known, "{}").status, 422);
   EXPECT_EQ(exchange(port_, "POST /api/joint", known, "{\"variables\":[1,1]}").status, 422);
+}
+
+TEST_F(Serve, OnAllInterfacesItGoesByTheMachinesOwnNamesAndThoseAdded) {
+  start({.host = "0.0.0.0", .names = {"drover.example"}});
+  const std::string address = server_->address();
+  EXPECT_EQ(address.find("0.0.0.0"), std::string::npos) << address;   // no browser could go there
+  const std::string own = address.substr(7, address.find("/?") - 7);  // host and port
+  const Reply reply = exchange(port_, "GET /?token=" + token(), "Host: " + own + "\r\n");
+  ASSERT_EQ(reply.status, 303) << own;
+  const std::size_t begin = reply.head.find("Set-Cookie: ") + 12;
+  const std::string cookie =
+      "Cookie: " + reply.head.substr(begin, reply.head.find(';', begin) - begin) + "\r\n";
+  for (const std::string& host : {own, fmt::format("127.0.0.1:{}", port_), fmt::format("localhost:{}", port_),
+                                  fmt::format("drover.example:{}", port_)}) {
+    const std::string known = "Host: " + host + "\r\n" + cookie;
+    EXPECT_EQ(exchange(port_, "GET /api/model", known).status, 200) << host;
+    EXPECT_EQ(
+        exchange(port_, "POST /api/best", known + json_ + "Origin: http://" + host + "\r\n", "{}").status,
+        200);
+    EXPECT_EQ(
+        exchange(port_, "POST /api/best", known + json_ + "Origin: http://evil.example\r\n", "{}").status,
+        403);
+    EXPECT_EQ(exchange(port_, "GET /api/model", "Host: " + host + "\r\n").status, 403)
+        << "without the cookie";
+  }
+  for (const std::string& host : {fmt::format("0.0.0.0:{}", port_), fmt::format("evil.example:{}", port_)})
+    EXPECT_EQ(exchange(port_, "GET /api/model", "Host: " + host + "\r\n" + cookie).status, 421) << host;
+}
+
+TEST_F(Serve, VariablesAreFoundByTheirNames) {
+  const std::string known = host_ + let_in();
+  const auto found = [&](const std::string& text) {
+    std::vector<std::string> names;
+    const auto said = nlohmann::json::parse(exchange(port_, "GET /api/find?text=" + text, known).body);
+    for (const auto& one : said["found"]) names.push_back(one["name"]);
+    return names;
+  };
+  EXPECT_EQ(found("LAWN"), std::vector<std::string>{"lawn"});
+  EXPECT_EQ(found("rain"), std::vector<std::string>{"rain"});
+  EXPECT_EQ(found("s").front().front(), 's');  // what begins with it comes first
+  EXPECT_EQ(found("nothing"), std::vector<std::string>{});
+  EXPECT_EQ(found(""), std::vector<std::string>{});
+}
+
+TEST_F(Serve, PicturesAreBytesAndTakeChangesInJson) {
+  page_.reset();
+  end();
+  server_ = std::make_unique<HttpServer>(HttpOptions{});
+  page_ = std::make_unique<LivePage>(grid_ising(12, 10, false, 0.3, 0), LiveOptions{.input = "grid"},
+                                     *server_, control_);
+  thread_ = std::thread([this] { server_->run(); });
+  port_ = server_->port();
+  host_ = fmt::format("Host: 127.0.0.1:{}\r\n", port_);
+  origin_ = fmt::format("Origin: http://127.0.0.1:{}\r\n", port_);
+  const std::string known = host_ + let_in();
+  const Reply frame = exchange(port_, "GET /api/picture?after=0", known);
+  EXPECT_EQ(frame.status, 200);
+  EXPECT_TRUE(frame.says("Content-Type: application/octet-stream"));
+  std::size_t length = 0;
+  for (unsigned byte = 0; byte < 4; ++byte)
+    length |= std::size_t{static_cast<unsigned char>(frame.body[byte])} << 8 * byte;
+  EXPECT_EQ(frame.body.size(), 4 + length + 2 * 120);
+  EXPECT_EQ(nlohmann::json::parse(frame.body.substr(4, length))["width"], 12);
+  EXPECT_EQ(exchange(port_, "GET /api/picture?after=9999999999999999999", known).status, 204);
+  EXPECT_EQ(exchange(port_, "GET /api/picture?after=-1", known).status, 422);
+  const auto change = [&](const char* body) {
+    return exchange(port_, "POST /api/picture/change", known + origin_ + json_, body).status;
+  };
+  EXPECT_EQ(change(R"({"temperature": 2, "strokes": [[1, 1, 3, 3, 1, 1]]})"), 200);
+  for (const char* wrong :
+       {R"({"temperature": 0})", R"({"temperature": "hot"})", R"({"field": 1e99})", R"({"method": "magic"})",
+        R"({"strokes": 3})", R"({"strokes": [[1, 1]]})", R"({"strokes": [[1, 1, 3, 3, 1, 2]]})",
+        R"({"strokes": [[1, 1, 3, 3, 1, 1e300]]})", R"({"strokes": [[1, 1, 3e9, 3, 1, 1]]})"})
+    EXPECT_EQ(change(wrong), 422) << wrong;
 }
 
 TEST_F(Serve, ATakenPortIsAnError) {

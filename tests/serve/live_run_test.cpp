@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "drover/model/builders.hpp"
+#include "drover/serve/kept_draws.hpp"
 
 namespace drover {
 namespace {
@@ -65,6 +66,56 @@ TEST(LiveRun, PausesGoesOnAndStops) {
     EXPECT_EQ(json::parse(run.wait(0, 0).text)["phase"], "stopped");
     EXPECT_EQ(json::parse(run.wait(0, 0).text)["running"], false);
   }
+}
+
+TEST(LiveRun, TheRaceHasOneWinner) {
+  const Model model = grid_ising(5, 5, false, 0.3, 0.1);
+  LiveRun run(model);
+  InferenceOptions options;
+  options.method = "race";
+  options.evidence.add(7, 1);
+  run.start(options);
+  const json said = wait_until(run, [](const json& one) { return one["phase"] == "done"; });
+  ASSERT_GT(said["race"].size(), 2u);
+  int winners = 0;
+  for (const json& row : said["race"]) {
+    winners += row["chosen"] ? 1 : 0;
+    EXPECT_FALSE(row["running"]);
+    EXPECT_TRUE(row["chosen"] || row["note"] != "") << row;
+  }
+  EXPECT_EQ(winners, 1);
+  EXPECT_EQ(said["verdict"], "good");
+  EXPECT_EQ(said["evidence"], json::parse("[[7, 1]]"));
+  EXPECT_TRUE(std::holds_alternative<Marginals>(run.answer()));
+  // Held in the middle and ended.
+  run.start(options);
+  run.pause();
+  run.stop();
+  EXPECT_EQ(json::parse(run.wait(0, 0).text)["running"], false);
+}
+
+TEST(LiveRun, KeepsAnEvenSpreadOfDraws) {
+  constexpr std::size_t variables = 300'000;  // a draw of 3 chains fits in 1 MB, not one of 4
+  KeptDraws kept(variables, 4, 2);
+  EXPECT_EQ(kept.chains(), 3u);
+  std::vector<Value> x(variables);
+  for (std::uint32_t t = 0; t < 200; ++t)
+    for (std::uint32_t chain = 0; chain < 4; ++chain) {
+      x[0] = t % 2;
+      x[1] = static_cast<Value>(chain);
+      kept.take(chain, x, t + 1000.0 * chain);
+    }
+  EXPECT_EQ(kept.every(), 4u);
+  EXPECT_EQ(kept.draws(), 50u);
+  KeptDraws small(2, 2, 3);
+  for (std::uint32_t t = 0; t < 3; ++t)
+    for (std::uint32_t chain = 0; chain < 2; ++chain)
+      small.take(chain, std::vector<Value>{static_cast<Value>(t), static_cast<Value>(chain)}, t);
+  DrawFileHeader header;
+  header.variable_names = {"a", "b"};
+  header.max_cardinality = 3;
+  EXPECT_EQ(small.file(".csv", header),
+            "chain,draw,log_score,a,b\n0,0,0,0,0\n1,0,0,0,1\n0,1,1,1,0\n1,1,1,1,1\n0,2,2,2,0\n1,2,2,2,1\n");
 }
 
 TEST(LiveRun, AMethodThatDoesNotFitIsSaid) {

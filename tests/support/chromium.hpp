@@ -54,16 +54,9 @@ class Chromium {
     read_ = out[0];
     const json targets = call("Target.getTargets", {}, false)["targetInfos"];
     for (const json& target : targets)
-      if (target["type"] == "page")
-        session_ = call("Target.attachToTarget", {{"targetId", target["targetId"]}, {"flatten", true}},
-                        false)["sessionId"];
-    call("Page.enable");
-    call("Runtime.enable");
-    call("Log.enable");
-    call("Emulation.setDeviceMetricsOverride",
-         {{"width", width}, {"height", height}, {"deviceScaleFactor", 1}, {"mobile", false}});
-    call("Emulation.setEmulatedMedia",
-         {{"features", {{{"name", "prefers-color-scheme"}, {"value", dark ? "dark" : "light"}}}}});
+      if (target["type"] == "page") attach(target["targetId"]);
+    resize(width, height);
+    set_dark(dark);
   }
   ~Chromium() {
     close(write_);
@@ -90,6 +83,42 @@ class Chromium {
       }
       note(said);
     }
+  }
+
+  /// Another tab, which everything speaks to from now on; shares cookies with the others. Returns its number,
+  /// the first one's being 0.
+  std::size_t new_tab(int width, int height) {
+    attach(call("Target.createTarget", {{"url", "about:blank"}}, false)["targetId"]);
+    resize(width, height);
+    return sessions_.size() - 1;
+  }
+  void use_tab(std::size_t tab) { session_ = sessions_.at(tab); }
+  void resize(int width, int height) {
+    call("Emulation.setDeviceMetricsOverride",
+         {{"width", width}, {"height", height}, {"deviceScaleFactor", 1}, {"mobile", false}});
+  }
+  void set_dark(bool dark) {
+    call("Emulation.setEmulatedMedia",
+         {{"features", {{{"name", "prefers-color-scheme"}, {"value", dark ? "dark" : "light"}}}}});
+  }
+  /// Cuts the network off, or joins it again.
+  void set_offline(bool offline) {
+    call("Network.enable");
+    call("Network.emulateNetworkConditions",
+         {{"offline", offline}, {"latency", 0}, {"downloadThroughput", -1}, {"uploadThroughput", -1}});
+  }
+  /// Bytes of the page's scripts and the number of its nodes, once what is not used has gone.
+  std::pair<double, double> memory() {
+    call("HeapProfiler.enable");
+    call("HeapProfiler.collectGarbage");
+    call("Performance.enable");
+    double bytes = 0, nodes = 0;
+    const json said = call("Performance.getMetrics");
+    for (const json& metric : said["metrics"]) {
+      if (metric["name"] == "JSHeapUsedSize") bytes = metric["value"];
+      if (metric["name"] == "Nodes") nodes = metric["value"];
+    }
+    return {bytes, nodes};
   }
 
   void open(const std::string& address) { call("Page.navigate", {{"url", address}}); }
@@ -158,8 +187,16 @@ class Chromium {
   }
   /// What the console, the policy and uncaught errors said so far.
   const std::vector<std::string>& complaints() const { return complaints_; }
+  void forget_complaints() { complaints_.clear(); }
 
  private:
+  void attach(const json& target) {
+    session_ = call("Target.attachToTarget", {{"targetId", target}, {"flatten", true}}, false)["sessionId"];
+    sessions_.push_back(session_);
+    call("Page.enable");
+    call("Runtime.enable");
+    call("Log.enable");
+  }
   json next() {
     for (;;) {
       const std::size_t end = buffer_.find('\0');
@@ -188,6 +225,7 @@ class Chromium {
   pid_t child_ = -1;
   int write_ = -1, read_ = -1, last_ = 0;
   std::string buffer_, session_;
+  std::vector<std::string> sessions_;
   std::vector<std::string> complaints_;
 };
 

@@ -1,47 +1,54 @@
-// Opens the model's first view, and others as they are asked for.
-import { button, element, post, read, say, whole } from "/tools.js";
+// Opens the model's first view, and others as they are asked for. Evidence belongs to the model, not to a view.
+import { button, element, find, post, read, say, whole } from "/tools.js";
 import { networkView } from "/network.js";
+import { pictureView } from "/picture.js";
 import { runView } from "/run.js";
 
-const makers = { network: ["Network", networkView], run: ["Run", runView] };
+const makers = { network: ["Network", networkView], run: ["Run", runView], picture: ["Picture", pictureView] };
 const place = document.getElementById("view");
-let current = null;
+let current = null, model = null;
 
-function show(name, model) {
+function show(name) {
   if (current && current.close) current.close();
   for (const tab of document.querySelectorAll("#views button")) tab.setAttribute("aria-current", tab.dataset.view === name ? "page" : "false");
   place.replaceChildren();
+  for (const key of Object.keys(place.dataset)) delete place.dataset[key];
   place.className = name;
+  document.getElementById("search").hidden = name === "picture";
   current = makers[name][1](place, model);
 }
 
 async function open() {
-  const model = await read("/api/model");
+  model = await read("/api/model");
+  model.findings = new Map();  // variable -> { state or likelihood, states (how many), name, names (of the states) }
   document.title = model.name + " – drover";
-  document.getElementById("title").replaceChildren(model.name, element("small", {}, whole(model.variables) + " variables, " + whole(model.factors) + " factors"));
-  document.getElementById("views").replaceChildren(...model.views.map((name) => button(makers[name][0], () => show(name, model), { "data-view": name })));
+  const [title, ...rest] = model.examples.length ? model.name.split(": ") : [model.name];
+  document.getElementById("title").replaceChildren(title, element("small", {}, [...rest, whole(model.variables) + " variables, " + whole(model.factors) + " factors"].join(" · ")));
+  document.getElementById("views").replaceChildren(...model.views.map((name) => button(makers[name][0], () => show(name), { "data-view": name })));
   const examples = document.getElementById("examples");
   examples.parentElement.hidden = !model.examples.length;
-  examples.replaceChildren(...model.examples.map((name) => element("option", { value: name, selected: name === model.name }, name)));
-  document.getElementById("search").hidden = model.variables > 200000;
-  const names = document.getElementById("names");
-  names.replaceChildren();
-  if (model.variables <= 20000) {
-    const all = await read("/api/names");
-    names.append(...all.names.slice(0, 2000).map((name) => element("option", { value: name })));
-    model.names = all.names;
-  }
-  show(model.views[0], model);
+  examples.replaceChildren(...model.examples.map((name) => element("option", { value: name, selected: name === model.name }, name.split(": ")[0])));
+  show(model.views[0]);
 }
 
 document.getElementById("examples").addEventListener("change", async (event) => {
   await post("/api/open", { example: event.target.value });
   await open();
 });
-document.getElementById("search").addEventListener("submit", (event) => {
-  event.preventDefault();
-  const word = document.getElementById("find").value;
-  if (!current || !current.find || !current.find(word)) say("There is no variable " + word);
+
+// Names are looked up as one types.
+const field = document.getElementById("find"), names = document.getElementById("names");
+let typed = 0;
+field.addEventListener("input", async () => {
+  const mine = ++typed;
+  const found = field.value.trim() ? await find(field.value.trim()) : [];
+  if (mine === typed) names.replaceChildren(...found.map((one) => element("option", { value: one.name })));
 });
-document.getElementById("find").addEventListener("change", () => document.getElementById("search").requestSubmit());
+async function seek() {
+  const word = field.value.trim(), [first] = word ? await find(word) : [];
+  if (!first) return word && say("There is no variable " + word);
+  if (current && current.find) current.find(first);
+}
+document.getElementById("search").addEventListener("submit", (event) => { event.preventDefault(); seek(); });
+field.addEventListener("change", seek);
 open().catch((error) => place.replaceChildren(element("p", { class: "trouble" }, error.message)));

@@ -1,4 +1,5 @@
-// The network: boxes with bars, evidence by clicks, exact answers at once.
+// The network: boxes with bars, evidence by clicks, exact answers at once; where they do not fit, a sampler's, with
+// error bars that shrink.
 import { element, newest, percent, post, read, say, shape, shortened } from "/tools.js";
 import { panels } from "/panels.js";
 
@@ -17,27 +18,43 @@ export function networkView(place, model) {
   place.append(stage, side);
 
   const state = {
-    model, findings: new Map(), history: [], future: [], selected: null, picked: [],
-    answer: null, nodes: new Map(), layout: null,
+    model, history: [], future: [], selected: null, picked: [],
+    answer: null, nodes: new Map(), layout: null, method: "",
+    get findings() { return model.findings; },
+    set findings(next) { model.findings = next; },
   };
   const api = { state, toggle, soften, clear, undo, redo, restore, select, pick, ask, findingsList };
   const side_panels = panels(side, api);
 
   // ---- asking -------------------------------------------------------------------------------------------
+  let asked = 0;  // questions so far: an answer to an earlier one is not refined
   const send = newest(
-    (question) => post("/api/marginals", question),
+    (question) => post("/api/marginals", question.body),
     (said, question) => {
       if (said.impossible) return refuse(said.impossible, question);
-      state.answer = said; state.impossible = null; paint(); side_panels.answered(question); announce(); reportTime(question);
+      state.impossible = null;
+      if (said.probabilities) {
+        state.answer = said;
+        paint(question.refines);
+        if (!question.refines) reportTime(question);
+        later(() => { side_panels.answered(question); if (!question.refines) announce(); });
+      }
+      if (!said.exact && !said.failure && question.number === asked && open) refine(question, said.version);
     },
     (error, question) => refuse(error.message, question),
   );
+  // The same question again: the answer comes when the sampler knows more.
+  function refine(question, version) {
+    setTimeout(() => { if (open && question.number === asked) send({ ...question, refines: version > 0, body: { ...question.body, version } }); }, document.hidden ? 2000 : 50);
+  }
   function refuse(why, question) {
     state.impossible = why;
     stage.classList.add("impossible");
     side_panels.answered(question);
     say(why);
   }
+  // Once the new bars have been painted.
+  const later = (work) => requestAnimationFrame(() => setTimeout(() => open && work()));
   function findingsList() {
     return Array.from(state.findings, ([v, finding]) => [v, likelihoodOf(finding, stateCount(v))]);
   }
@@ -46,9 +63,9 @@ export function networkView(place, model) {
     return node ? node.states.length : state.findings.get(v).states;
   }
   function ask() {
+    send({ number: ++asked, asked: performance.now(), refines: false, body: { findings: findingsList(), variables: Array.from(state.nodes.keys()), method: state.method } });
     for (const node of state.nodes.values()) markEvidence(node);
-    side_panels.changed();
-    send({ findings: findingsList(), variables: Array.from(state.nodes.keys()), asked: performance.now() });
+    later(() => side_panels.changed());
   }
   // How long it took from the click until the new bars were painted: for whoever measures it.
   function reportTime(question) {
@@ -63,15 +80,16 @@ export function networkView(place, model) {
     edit();
     ask();
   }
+  const known = (v) => { const node = state.nodes.get(v); return { states: node.states.length, name: node.name, names: node.states }; };
   function toggle(v, k) {
     change(() => {
       const finding = state.findings.get(v);
       if (finding && finding.state === k) state.findings.delete(v);
-      else state.findings.set(v, { state: k, states: stateCount(v) });
+      else state.findings.set(v, { state: k, ...known(v) });
     });
   }
   function soften(v, likelihood) {
-    change(() => state.findings.set(v, { likelihood, states: likelihood.length }));
+    change(() => state.findings.set(v, { likelihood, ...known(v) }));
   }
   function clear(v) {
     change(() => (v === undefined ? state.findings.clear() : state.findings.delete(v)));
@@ -92,7 +110,7 @@ export function networkView(place, model) {
     change(() => { state.findings = new Map(findings); });
   }
   function announce() {
-    const words = [state.findings.size + " observed, log probability of the evidence " + state.answer.log_evidence.toPrecision(5)];
+    const words = [state.findings.size + " observed" + (state.answer.exact ? ", log probability of the evidence " + state.answer.log_evidence.toPrecision(5) : ", estimated by " + state.answer.method)];
     const node = state.nodes.get(state.selected);
     if (node) words.push(node.name + ": " + node.states.map((name, k) => name + " " + percent(node.p[k]) + " per cent").join(", "));
     say(words.join(". "));
@@ -101,17 +119,17 @@ export function networkView(place, model) {
   // ---- drawing ------------------------------------------------------------------------------------------
   async function load(centre) {
     const layout = await read("/api/network" + (centre === undefined ? "" : "?centre=" + centre));
+    if (!open) return;
     state.layout = layout;
     state.nodes.clear();
     stage.classList.toggle("undirected", !layout.directed);
     const arcs = layout.arcs.map((arc) => shape("path", { class: "arc", d: arc.d, "data-from": arc.from, "data-to": arc.to, "marker-end": layout.directed ? "url(#arrow)" : null }));
     world.replaceChildren(shape("g", { class: "arcs", "aria-hidden": "true" }, ...arcs));
     for (const node of layout.nodes) addNode(node, layout.shape);
-    if (layout.why_not) {
-      say(layout.why_not);
-      side_panels.refused(layout.why_not);
-    } else ask();
     fit();
+    part.hidden = layout.whole;
+    part.textContent = layout.whole ? "" : layout.nodes.length + " of " + model.variables + " variables: find one to see what is around it";
+    ask();
   }
 
   function addNode(node, box) {
@@ -133,6 +151,7 @@ export function networkView(place, model) {
         bar: shape("rect", { class: "bar", x: bar_begin, y: y + 3, width: 0, height: 9, rx: 2 }),
         error: shape("path", { class: "error", d: "" }),
         old: shape("line", { class: "old", x1: bar_begin, x2: bar_begin, y1: y + 1, y2: y + 14 }),
+        y: y + 7.5, before: null,
         figure: shape("text", { class: "figure", x: width - inset, y: y + 11 }, ""),
       };
       line.node = shape("g", { class: "row" }, shape("title", {}, node.name + " = " + node.states[k]),
@@ -142,6 +161,7 @@ export function networkView(place, model) {
       node.rows.push(line);
       watchRow(node, k, line, box);
     }
+    if (node.outside) group.append(shape("text", { class: "outside", x: width - inset, y: 17 }, "+" + node.outside));
     if (shown < node.states.length) group.append(shape("text", { class: "more", x: inset, y: head + row * shown + 11 }, "and " + (node.states.length - shown) + " more"));
     group.addEventListener("keydown", (event) => onKey(event, node));
     group.addEventListener("focus", () => highlight(node, node.current));
@@ -173,7 +193,7 @@ export function networkView(place, model) {
       if (Math.abs(event.clientX - start.x) > 5) start.dragging = true;
       if (!start.dragging) return;
       const likelihood = softened(event);
-      if (start.begun) { state.findings.set(node.id, { likelihood, states: likelihood.length }); ask(); }
+      if (start.begun) { state.findings.set(node.id, { likelihood, ...known(node.id) }); ask(); }
       else { start.begun = true; soften(node.id, likelihood); }
     });
     line.node.addEventListener("pointerup", () => {
@@ -203,39 +223,68 @@ export function networkView(place, model) {
   }
 
   function markEvidence(node) {
-    const finding = state.findings.get(node.id);
+    const finding = state.findings.get(node.id), words = finding ? (finding.likelihood ? "seen soft" : "seen " + finding.state) : "";
+    if (node.marked === words) return;
+    node.marked = words;
     node.group.classList.toggle("seen", Boolean(finding));
     node.group.classList.toggle("soft", Boolean(finding && finding.likelihood));
     node.rows.forEach((line, k) => line.node.classList.toggle("chosen", Boolean(finding && finding.state === k)));
   }
 
-  function paint() {
+  // Takes the answer in; what can be seen is drawn at once, the rest when it comes into sight.
+  function paint(refines) {
     stage.classList.remove("impossible");
-    const { bar_begin, bar_end } = state.layout.shape, length = bar_end - bar_begin;
     state.answer.variables.forEach((v, i) => {
       const node = state.nodes.get(v);
       if (!node) return;
-      const p = state.answer.probabilities[i], error = state.answer.mcse && state.answer.mcse[i];
-      node.rows.forEach((line, k) => {
-        if (node.p[k] !== null && node.p[k] !== p[k]) {
-          const x = bar_begin + length * node.p[k];
-          line.old.setAttribute("x1", x);
-          line.old.setAttribute("x2", x);
-        }
-        line.old.classList.toggle("moved", node.p[k] !== null && Math.abs(node.p[k] - p[k]) > 5e-4);
-        if (node.p[k] !== p[k]) {
-          line.bar.setAttribute("width", p[k] > 0 ? Math.max(0.75, length * p[k]) : 0);
-          line.figure.textContent = percent(p[k]);
-          line.node.classList.toggle("excluded", p[k] === 0);
-        }
-        if (error) {
-          const low = bar_begin + length * Math.max(0, p[k] - 2 * error[k]), high = bar_begin + length * Math.min(1, p[k] + 2 * error[k]);
-          line.error.setAttribute("d", error[k] > 0 ? `M${low} ${Number(line.room.getAttribute("y")) + 4.5}H${high}` : "");
-        }
-      });
+      const p = state.answer.probabilities[i];
+      if (!refines) node.rows.forEach((line, k) => { line.before = node.p[k]; });
       node.p = p;
-      node.group.setAttribute("aria-label", node.name + ": " + node.states.map((name, k) => name + " " + percent(p[k])).join(", ") + (state.findings.has(v) ? ". Observed" : ""));
+      node.error = state.answer.mcse ? state.answer.mcse[i] : null;
+      node.stale = node.unread = node.unsaid = true;
     });
+    drawSeen();
+  }
+  const set = (line, name, value) => { if (line[name + "Set"] !== value) { line[name + "Set"] = value; return true; } return false; };
+  function drawNode(node, far) {
+    const { bar_begin, bar_end } = state.layout.shape, length = bar_end - bar_begin, exact = state.answer.exact;
+    node.rows.forEach((line, k) => {
+      const p = node.p[k], error = node.error ? node.error[k] : 0;
+      if (set(line, "bar", p)) line.bar.setAttribute("width", p > 0 ? Math.max(0.75, length * p) : 0);
+      const moved = line.before !== null && Math.abs(line.before - p) > 5e-4;
+      if (moved && set(line, "old", line.before)) { const x = bar_begin + length * line.before; line.old.setAttribute("x1", x); line.old.setAttribute("x2", x); }
+      if (set(line, "moved", moved)) line.old.classList.toggle("moved", moved);
+      if (set(line, "excluded", exact && p === 0)) line.node.classList.toggle("excluded", exact && p === 0);
+      if (set(line, "error", error)) {
+        const low = bar_begin + length * Math.max(0, p - 2 * error), high = bar_begin + length * Math.min(1, p + 2 * error);
+        line.error.setAttribute("d", error > 0 ? `M${low.toFixed(2)} ${line.y}H${high.toFixed(2)}M${low.toFixed(2)} ${line.y - 3}v6M${high.toFixed(2)} ${line.y - 3}v6` : "");
+      }
+      if (!far && set(line, "figure", percent(p))) line.figure.textContent = percent(p);
+    });
+    node.stale = false;
+    if (!far) node.unread = false;
+  }
+  // Whether a box is within sight. Texts are too small to be read from afar.
+  function drawSeen() {
+    if (!state.answer) return;
+    const far = view.scale < 0.35, width = state.layout.shape.width, { scale, x, y } = view;
+    for (const node of state.nodes.values()) {
+      if (!(node.stale || (node.unread && !far)) || node.p[0] === null) continue;
+      const left = x + scale * node.x, top = y + scale * node.y;
+      if (left > view.width || top > view.height || left + scale * width < 0 || top + scale * node.height < 0) continue;
+      drawNode(node, far);
+    }
+    clearTimeout(saying);
+    saying = setTimeout(describe, 150);
+  }
+  // For screen readers, when nothing more urgent is to be done.
+  let saying = 0;
+  function describe() {
+    for (const node of state.nodes.values()) {
+      if (!node.unsaid) continue;
+      node.unsaid = false;
+      node.group.setAttribute("aria-label", node.name + ": " + node.states.map((name, k) => name + " " + percent(node.p[k])).join(", ") + (state.findings.has(node.id) ? ". Observed" : ""));
+    }
   }
 
   function select(v) {
@@ -251,8 +300,16 @@ export function networkView(place, model) {
   }
 
   // ---- zoom ---------------------------------------------------------------------------------------------
-  const view = { x: 0, y: 0, scale: 1 };
-  const apply = () => world.setAttribute("transform", `translate(${view.x} ${view.y}) scale(${view.scale})`);
+  const view = { x: 0, y: 0, scale: 1, width: 0, height: 0 };
+  let catching = false;  // what came into sight is drawn once a frame
+  const apply = () => {
+    world.setAttribute("transform", `translate(${view.x} ${view.y}) scale(${view.scale})`);
+    const far = view.scale < 0.35;
+    if (view.far !== far) { view.far = far; stage.classList.toggle("far", far); }
+    if (catching) return;
+    catching = true;
+    requestAnimationFrame(() => { catching = false; if (open) drawSeen(); });
+  };
   function zoom(factor, x, y) {
     const scale = Math.min(4, Math.max(0.04, view.scale * factor));
     view.x = x - (x - view.x) * scale / view.scale;
@@ -262,6 +319,8 @@ export function networkView(place, model) {
   }
   function fit() {
     const box = stage.getBoundingClientRect(), { width, height } = state.layout;
+    view.width = box.width;
+    view.height = box.height;
     view.scale = Math.min(1.25, (box.width - 24) / width, (box.height - 24) / height);
     view.x = (box.width - view.scale * width) / 2;
     view.y = Math.max(12, (box.height - view.scale * height) / 2);
@@ -308,18 +367,15 @@ export function networkView(place, model) {
   const onResize = () => state.layout && fit();
   window.addEventListener("resize", onResize);
 
+  let open = true;
+  const part = element("p", { class: "part", hidden: true });
+  stage.append(part);
   load().catch((error) => stage.replaceChildren(element("p", { class: "trouble" }, error.message)));
   return {
-    close() { document.removeEventListener("keydown", onShortcut); window.removeEventListener("resize", onResize); },
-    find(word) {
-      const wanted = word.trim().toLowerCase();
-      const names = model.names || [];
-      let v = names.findIndex((name) => name.toLowerCase() === wanted);
-      if (v < 0) v = names.findIndex((name) => name.toLowerCase().includes(wanted));
-      if (v < 0 || !wanted) return false;
-      const go = () => { select(v); view.scale = Math.max(view.scale, 0.8); into(state.nodes.get(v)); };
-      if (state.nodes.has(v)) go(); else load(v).then(go);
-      return true;
+    close() { open = false; clearTimeout(saying); document.removeEventListener("keydown", onShortcut); window.removeEventListener("resize", onResize); },
+    find({ id }) {
+      const go = () => { select(id); view.scale = Math.max(view.scale, 0.8); into(state.nodes.get(id)); };
+      if (state.nodes.has(id)) go(); else load(id).then(go);
     },
   };
 }

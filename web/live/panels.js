@@ -1,5 +1,5 @@
 // Beside the network: the evidence, the chosen variable, and the questions one asks next.
-import { button, copy, element, figure, percent, post, shape, shortened } from "/tools.js";
+import { button, copy, element, figure, percent, post, read, shape, whole } from "/tools.js";
 
 export function panels(side, api) {
   const { state } = api;
@@ -16,8 +16,9 @@ export function panels(side, api) {
     return { node, body };
   }
   const nodeOf = (v) => state.nodes.get(v);
-  const nameOf = (v) => (nodeOf(v) ? nodeOf(v).name : state.model.names ? state.model.names[v] : String(v));
-  const stateOf = (v, k) => (nodeOf(v) ? nodeOf(v).states[k] : String(k));
+  const seenOf = (v) => state.findings.get(v) || {};
+  const nameOf = (v) => (nodeOf(v) ? nodeOf(v).name : seenOf(v).name || String(v));
+  const stateOf = (v, k) => (nodeOf(v) ? nodeOf(v).states[k] : seenOf(v).names ? seenOf(v).names[k] : String(k));
   const question = (more) => ({ findings: api.findingsList(), ...more });
 
   function bar(p, old) {
@@ -28,6 +29,17 @@ export function panels(side, api) {
   }
 
   // ---- evidence -----------------------------------------------------------------------------------------
+  const addFacts = (list, facts) => facts.forEach(([name, value, id]) => list.append(element("dt", {}, name), element("dd", id ? { id } : {}, value)));
+  // Which sampler estimates, where exact answers do not fit; made once, so that it can be used while answers come.
+  let choice = null;
+  function sampler() {
+    if (!choice) {
+      choice = element("select", { "aria-label": "Sampler", onchange: () => { state.method = choice.value; api.ask(); } }, element("option", { value: "" }, "chosen"));
+      read("/api/methods").then((said) => choice.append(...said.methods.filter((one) => !one.why_not && one.name !== "exact" && one.name !== "pmp").map((one) => element("option", { value: one.name, title: one.summary }, one.name)))).catch(() => {});
+    }
+    if (!state.method) choice.options[0].textContent = state.answer.method;
+    return choice;
+  }
   function showEvidence() {
     const rows = Array.from(state.findings, ([v, finding]) => element("li", {},
       button(nameOf(v), () => api.select(v), { class: "link" }),
@@ -35,12 +47,15 @@ export function panels(side, api) {
       button("×", () => api.clear(v), { class: "small", "aria-label": "Remove the evidence of " + nameOf(v) })));
     const facts = element("dl", {});
     if (state.impossible) facts.append(element("dt", {}, "Impossible"), element("dd", { class: "bad" }, state.impossible));
-    else if (state.answer) facts.append(
-      element("dt", {}, "log P(evidence)"), element("dd", { id: "log-evidence" }, figure(state.answer.log_evidence, 7)),
-      element("dt", {}, "P(evidence)"), element("dd", {}, figure(Math.exp(state.answer.log_evidence), 4)),
-      element("dt", {}, "Method"), element("dd", {}, state.answer.method),
-      element("dt", {}, "Time"), element("dd", {}, figure(state.answer.milliseconds, 2) + " ms"));
-    evidence.body.replaceChildren(facts,
+    else if (state.answer && state.answer.exact) addFacts(facts, [
+      ["log P(evidence)", figure(state.answer.log_evidence, 7), "log-evidence"], ["P(evidence)", figure(Math.exp(state.answer.log_evidence), 4)],
+      ["Method", state.answer.method], ["Time", figure(state.answer.milliseconds, 2) + " ms"]]);
+    else if (state.answer) addFacts(facts, [
+      ["Method", sampler()], ["Largest error", "± " + figure(200 * state.answer.mcse_max, 2) + " points", "largest-error"], ["R-hat", figure(state.answer.rhat_max, 4)],
+      ["Least ESS", figure(state.answer.ess_min, 3)], ["Sweeps", whole(state.answer.sweeps) + " of " + whole(state.answer.chains) + " chains"], ["Seconds", figure(state.answer.seconds, 3)]]);
+    const verdict = state.answer && !state.answer.exact && !state.impossible ? [element("p", { class: "verdict " + (state.answer.verdict || "") }, state.answer.verdict_text || ""),
+      element("p", { class: "hint" }, "Estimated: " + state.answer.why_not + ". Lines on the bars are two standard errors; they shrink while you watch.")] : [];
+    evidence.body.replaceChildren(facts, ...verdict,
       rows.length ? element("ul", { class: "findings" }, ...rows) : element("p", { class: "hint" }, "Click a state to observe it; click again to forget it. Drag along a bar for soft evidence. Shift-click a name to pick it for the joint distribution."),
       element("div", { class: "buttons" },
         button("Undo", api.undo, { disabled: !state.history.length }), button("Redo", api.redo, { disabled: !state.future.length }),
@@ -119,7 +134,7 @@ export function panels(side, api) {
     fillIn(best, async () => {
       const said = await post("/api/best", question());
       const rows = said.assignment.map((k, v) => [v, k]).filter(([v]) => nodeOf(v) && !state.findings.has(v));
-      return [element("p", {}, "Probability given the evidence: " + figure(Math.exp(said.log_probability), 4)),
+      return [element("p", {}, said.log_probability !== undefined ? "Probability given the evidence: " + figure(Math.exp(said.log_probability), 4) : "Log score " + figure(said.log_score, 7) + (said.optimal ? ", proven to be the best" : ", the best that was found")),
         element("table", {}, element("tbody", {}, ...rows.map(([v, k]) => element("tr", {}, element("th", { scope: "row" }, button(nameOf(v), () => api.select(v), { class: "link" })), element("td", {}, stateOf(v, k))))))];
     });
   }

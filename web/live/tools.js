@@ -20,6 +20,19 @@ function fill(node, attributes, children) {
 
 export const button = (text, press, attributes) => element("button", { type: "button", onclick: press, ...attributes }, text);
 
+// A range with its name and value; `change` hears every move, follow() takes what others set unless it is held.
+export function slider(name, { min, max, step, value, show, change }) {
+  const input = element("input", { type: "range", min, max, step, value, "aria-label": name });
+  const output = element("output", {});
+  const tell = () => { output.textContent = show(Number(input.value)); input.setAttribute("aria-valuetext", output.textContent); };
+  let held = 0;
+  input.addEventListener("input", () => { held = performance.now(); tell(); change(Number(input.value)); });
+  const node = element("label", { class: "slider" }, element("span", {}, name), output, input);
+  queueMicrotask(tell);
+  const set = (next) => { input.value = next; tell(); };
+  return { node, input, set, follow(next) { if (performance.now() - held > 700 && Math.abs(Number(input.value) - next) > step / 2) set(next); } };
+}
+
 async function answer(response) {
   const text = await response.text();
   let said;
@@ -29,6 +42,7 @@ async function answer(response) {
 }
 
 export const read = async (path) => answer(await fetch(path, { cache: "no-store" }));
+export const find = async (text) => (await read("/api/find?text=" + encodeURIComponent(text))).found;
 
 export const post = async (path, body) => answer(await fetch(path, {
   method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body), cache: "no-store",

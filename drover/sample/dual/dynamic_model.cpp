@@ -233,6 +233,24 @@ void DynamicModel::remove_factor(Id factor) {
   incidences_[edges_[edge].second][records_[edge].place[1]].edge = edge;
 }
 
+void DynamicModel::set_coupling(Id factor, double coupling) {
+  assert(has_factor(factor));
+  const std::uint32_t place = edge_of_slot_[SlotTable::slot_of(factor)];
+  assert((place & table_bit) == 0);
+  Edge& edge = edges_[place];
+  EdgeRecord& record = records_[place];
+  const SpinDual dual = dual_of_coupling(coupling);
+  edge.noise = as_threshold(dual.noise);
+  edge.flip = dual.flip ? 1U : 0U;
+  record.coupling = coupling;
+  for (unsigned side = 0; side < 2; ++side) {
+    const double strength = side == 1 && dual.flip ? -dual.strength : dual.strength;
+    Incidence& incidence = incidences_[side == 0 ? edge.first : edge.second][record.place[side]];
+    incidence.if_one = static_cast<float>(record.field[side] + strength);
+    incidence.if_zero = static_cast<float>(record.field[side] - strength);
+  }
+}
+
 std::vector<DynamicModel::Id> DynamicModel::variables() const {
   std::vector<Id> ids;
   for (std::uint32_t slot = 0; slot < variables_.slots(); ++slot)

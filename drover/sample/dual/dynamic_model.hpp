@@ -72,6 +72,8 @@ class DynamicModel {
   /// log factor = strength [x_first = x_second]; as many states for both.
   Id add_potts(Id first, Id second, double strength);
   void remove_factor(Id factor);
+  /// The factor, of two binary variables, gets another coupling; what it adds to their unaries stays.
+  void set_coupling(Id factor, double coupling);
 
   bool has_variable(Id variable) const { return variables_.holds(variable); }
   bool has_factor(Id factor) const { return factors_.holds(factor); }

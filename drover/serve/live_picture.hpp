@@ -1,0 +1,62 @@
+// A picture that is sampled while somebody looks at it and paints on it: one thread sweeps
+// (picture_sampler.hpp), takes what was changed between two sweeps, and makes a frame when one is asked for,
+// at most `most_frames` a second. When nobody has asked for some seconds it rests.
+//
+// A frame is bytes: the length of a JSON text (4 bytes, little end first), the text, then one byte per pixel
+// of the state and one per pixel of the running mean. A pixel of the state is its level in 127 steps, plus
+// 128 where it is held; the mean is 0 .. 255. On a sheet the state is the images of the chains side by side,
+// a pixel apart. There are no queues: whoever asks gets the newest frame.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "drover/serve/http_server.hpp"
+#include "drover/serve/picture_sampler.hpp"
+
+namespace drover {
+
+/// From one place to another, in pixels; a pixel belongs to it when its middle is within the radius.
+struct Stroke {
+  double x1, y1, x2, y2, radius;
+  std::int32_t value;  ///< -1: set free
+};
+
+/// What a person changes; what is not set stays.
+struct PictureChange {
+  std::optional<double> temperature{}, field{};
+  std::optional<PictureMethod> method{};
+  std::optional<std::uint64_t> seed{};
+  std::optional<bool> paused{};
+  bool clear = false;  ///< all pixels are set free, before the strokes
+  std::vector<Stroke> strokes{};
+};
+
+class LivePicture {
+ public:
+  /// The model must outlive it.
+  LivePicture(const Model& model, const PictureShape& shape, std::uint64_t seed, double rest_after = 5);
+  ~LivePicture();
+  LivePicture(const LivePicture&) = delete;
+  LivePicture& operator=(const LivePicture&) = delete;
+
+  /// Raises usage for values out of range, misfit for a method that does not fit.
+  void change(const PictureChange& change);
+  /// The newest frame that is newer than `version`; waits at most so many seconds for one, then is empty.
+  HttpEvent frame(std::uint64_t version, double seconds);
+  /// Since the sampler began.
+  std::uint64_t sweeps();
+
+  static constexpr double most_frames = 12;
+  static constexpr double least_temperature = 0.01, most_temperature = 1000, most_field = 1000;
+  static constexpr std::uint32_t most_images = 64;
+
+ private:
+  class Engine;
+  std::unique_ptr<Engine> engine_;
+};
+
+}  // namespace drover

@@ -1,0 +1,296 @@
+// Pictures: which models are some, and that their samplers draw from the model as it was changed.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "drover/core/error.hpp"
+#include "drover/core/random.hpp"
+#include "drover/model/binary_machine.hpp"
+#include "drover/model/builders.hpp"
+#include "drover/serve/live_picture.hpp"
+
+namespace drover {
+namespace {
+
+using nlohmann::json;
+
+TEST(PictureShape, GridsAndMachinesAreFound) {
+  const auto shape = [](const Model& model) { return picture_shape(model); };
+  const auto grid = shape(grid_ising(7, 4, false, 0.3, 0.1));
+  ASSERT_TRUE(grid);
+  EXPECT_TRUE(grid->is_grid);
+  EXPECT_EQ(grid->width, 7u);
+  EXPECT_EQ(grid->height, 4u);
+  for (const auto& [width, height] : {std::pair{5u, 9u}, {8u, 3u}, {3u, 3u}, {4u, 4u}}) {
+    const auto torus = shape(ising(grid_edges(width, height, true), Draw::sign(1), Draw::constant(0), 1));
+    ASSERT_TRUE(torus) << width;
+    EXPECT_EQ(torus->width, width);
+    EXPECT_EQ(torus->height, height);
+  }
+  const auto colours = shape(potts(grid_edges(6, 5, false), 4, Draw::constant(1), Draw::constant(0), 1));
+  ASSERT_TRUE(colours);
+  EXPECT_EQ(colours->states, 4u);
+  EXPECT_EQ(colours->width, 6u);
+  const auto machine = shape(to_model(restricted_machine(28 * 28, 30)));
+  ASSERT_TRUE(machine);
+  EXPECT_FALSE(machine->is_grid);
+  EXPECT_EQ(machine->width, 28u);
+  EXPECT_EQ(machine->height, 28u);
+  EXPECT_FALSE(shape(ising(chain_edges(20), Draw::constant(1), Draw::constant(0), 1)));
+  EXPECT_FALSE(shape(ising(complete_edges(16), Draw::constant(1), Draw::constant(0), 1)));
+  EXPECT_FALSE(shape(random_tables(30, 3, 20, 3, Draw::normal(0, 1), 0, 1)));
+  EXPECT_FALSE(shape(Model{}));
+  EXPECT_EQ(sheet_shape(grid_ising(7, 4, false, 0.3, 0.1), 5, 5).size(), 25u);
+  EXPECT_THROW(sheet_shape(grid_ising(7, 4, false, 0.3, 0.1), 6, 5), Error);
+}
+
+/// A grid of many blocks of 3 x 3 pixels, all alike, with nothing between them: each is small enough to be
+/// enumerated, and together they are as many independent chains.
+struct Blocks {
+  std::uint32_t across, states;
+  Model model;
+  std::vector<double> unary;               // of a pixel of the block and its state
+  std::vector<std::vector<double>> pairs;  // right and down of a pixel, tables or none
+
+  std::uint32_t side() const { return 3 * across; }
+  VariableId pixel(std::uint32_t block, std::uint32_t p) const {
+    return (block / across * 3 + p / 3) * side() + block % across * 3 + p % 3;
+  }
+  Blocks(std::uint32_t across_, std::uint32_t states_, std::uint64_t seed)
+      : across(across_), states(states_) {
+    RandomSequence random(seed, Stream::generate);
+    const auto number = [&](double scale) { return scale * (2 * random.uniform() - 1); };
+    for (std::uint32_t i = 0; i < 9 * states; ++i) unary.push_back(number(1));
+    for (std::uint32_t i = 0; i < 18; ++i) {
+      std::vector<double> table;
+      const double coupling = number(0.8);
+      for (std::uint32_t a = 0; a < states; ++a)
+        for (std::uint32_t b = 0; b < states; ++b)
+          table.push_back(states == 2 ? (a == b ? coupling : -coupling) : number(0.8));
+      const std::uint32_t p = i / 2;
+      const bool inside = i % 2 == 0 ? p % 3 < 2 : p / 3 < 2;
+      pairs.push_back(inside ? table : std::vector<double>(states * states, 0.0));
+    }
+    model.cardinalities.assign(std::size_t{side()} * side(), states);
+    for (std::uint32_t block = 0; block < across * across; ++block)
+      for (std::uint32_t p = 0; p < 9; ++p) {
+        const VariableId here = pixel(block, p);
+        model.unaries.add(here, std::span(unary).subspan(p * states, states));
+        for (std::uint32_t way = 0; way < 2; ++way) {
+          const VariableId next = here + (way == 0 ? 1 : side());
+          if (way == 0 ? here % side() == side() - 1 : next >= side() * side()) continue;
+          const VariableId scope[2] = {here, next};
+          model.tables.add(scope, pairs[2 * p + way]);
+        }
+      }
+  }
+  /// The mean level of each pixel of a block, 0 .. 1, with the middle one held.
+  std::vector<double> truth(const PictureTerms& terms, std::int32_t middle) const {
+    std::vector<double> sums(9, 0.0);
+    double total = 0;
+    std::vector<std::uint32_t> x(9, 0);
+    for (bool more = true; more;) {
+      double score = 0;
+      for (std::uint32_t p = 0; p < 9; ++p) {
+        score += unary[p * states + x[p]] + terms.field * (2.0 * x[p] / (states - 1) - 1);
+        if (p % 3 < 2) score += pairs[2 * p][x[p] * states + x[p + 1]];
+        if (p / 3 < 2) score += pairs[2 * p + 1][x[p] * states + x[p + 3]];
+      }
+      const double weight =
+          middle >= 0 && x[4] != static_cast<std::uint32_t>(middle) ? 0 : std::exp(score / terms.temperature);
+      total += weight;
+      for (std::uint32_t p = 0; p < 9; ++p) sums[p] += weight * x[p] / (states - 1);
+      std::uint32_t p = 0;
+      while (p < 9 && ++x[p] == states) x[p++] = 0;
+      more = p < 9;
+    }
+    for (double& sum : sums) sum /= total;
+    return sums;
+  }
+};
+
+void expect_mean(const Blocks& blocks, PictureMethod method, const std::string& summary) {
+  const PictureShape shape = *picture_shape(blocks.model);
+  ASSERT_EQ(shape.width, blocks.side());
+  const auto sampler = make_picture_sampler(blocks.model, shape, method, 3);
+  EXPECT_NE(sampler->summary().find(summary), std::string::npos) << sampler->summary();
+  const std::uint32_t count = blocks.across * blocks.across;
+  const auto check = [&](const PictureTerms& terms, std::int32_t middle) {
+    for (int sweep = 0; sweep < 100; ++sweep) sampler->sweep();
+    sampler->set_terms(terms);  // and the mean forgets what came before
+    for (int sweep = 0; sweep < 800; ++sweep) sampler->sweep();
+    std::vector<std::uint8_t> levels(shape.size()), values(shape.size());
+    sampler->mean(levels);
+    sampler->read(0, values);
+    const std::vector<double> truth = blocks.truth(terms, middle);
+    for (std::uint32_t p = 0; p < 9; ++p) {
+      double sum = 0, squares = 0;
+      for (std::uint32_t block = 0; block < count; ++block) {
+        const double level = levels[blocks.pixel(block, p)] / 255.0;
+        sum += level;
+        squares += level * level;
+        ASSERT_LT(values[blocks.pixel(block, p)], blocks.states);
+        if (p == 4 && middle >= 0) {
+          ASSERT_EQ(values[blocks.pixel(block, p)], middle);
+        }
+      }
+      // Blocks are independent; a level is rounded to 1 / 255.
+      const double mean = sum / count,
+                   error = std::sqrt(std::max(0.0, squares / count - mean * mean) / (count - 1));
+      EXPECT_NEAR(mean, truth[p], 5 * error + 0.5 / 255) << summary << ", pixel " << p;
+    }
+  };
+  check({}, -1);
+  const PictureTerms warmer{1.6, 0.3};
+  sampler->set_terms(warmer);
+  check(warmer, -1);
+  std::vector<PixelChange> held, free;
+  for (std::uint32_t block = 0; block < count; ++block) {
+    held.push_back({blocks.pixel(block, 4), 1});
+    free.push_back({blocks.pixel(block, 4), -1});
+  }
+  sampler->hold(held);
+  check(warmer, 1);
+  sampler->set_terms({0.8, -0.2});
+  check({0.8, -0.2}, 1);
+  sampler->hold(free);
+  sampler->set_terms({});
+  check({}, -1);
+}
+
+TEST(PictureSampler, EditedChainsFollowTheModel) {
+  expect_mean(Blocks(8, 2, 1), PictureMethod::chains, "edited");
+}
+TEST(PictureSampler, OneChainOnALargeGrid) {
+  expect_mean(Blocks(34, 2, 2), PictureMethod::gibbs, "checkerboard");
+}
+TEST(PictureSampler, ChainsOnASmallGrid) {
+  expect_mean(Blocks(6, 2, 3), PictureMethod::gibbs, "64 chains (Gibbs)");
+}
+TEST(PictureSampler, PixelsOfThreeStates) {
+  expect_mean(Blocks(5, 3, 4), PictureMethod::gibbs, "64 chains (Gibbs)");
+}
+
+TEST(PictureSampler, EverythingCanBeHeld) {
+  const Model model = grid_ising(4, 4, false, 0.3, 0);
+  const auto sampler = make_picture_sampler(model, *picture_shape(model), PictureMethod::gibbs, 1);
+  std::vector<PixelChange> all;
+  for (std::uint32_t p = 0; p < 16; ++p) all.push_back({p, static_cast<std::int32_t>(p % 2)});
+  sampler->hold(all);
+  sampler->sweep();
+  std::vector<std::uint8_t> values(16), levels(16);
+  sampler->read(0, values);
+  sampler->mean(levels);
+  for (std::uint32_t p = 0; p < 16; ++p) {
+    EXPECT_EQ(values[p], p % 2);
+    EXPECT_EQ(levels[p], p % 2 * 255);
+  }
+}
+
+/// A frame taken apart.
+struct Frame {
+  json said;
+  std::string state, mean;
+};
+Frame frame_of(const HttpEvent& event) {
+  Frame frame;
+  std::size_t length = 0;
+  for (unsigned byte = 0; byte < 4; ++byte)
+    length |= std::size_t{static_cast<unsigned char>(event.text[byte])} << 8 * byte;
+  frame.said = json::parse(event.text.substr(4, length));
+  const std::size_t pixels = frame.said["width"].get<std::size_t>() * frame.said["height"].get<std::size_t>();
+  frame.state = event.text.substr(4 + length, pixels);
+  frame.mean = event.text.substr(4 + length + pixels);
+  return frame;
+}
+/// The first frame from now on that passes.
+template <class Test>
+Frame wait_until(LivePicture& picture, Test test) {
+  std::uint64_t version = 0;
+  for (int tries = 0; tries < 2000; ++tries) {
+    const HttpEvent event = picture.frame(version, 0.5);
+    if (event.text.empty()) continue;
+    version = event.version;
+    Frame frame = frame_of(event);
+    if (test(frame)) return frame;
+  }
+  ADD_FAILURE() << "no such frame came";
+  return {};
+}
+
+TEST(LivePicture, StrokesHoldPixelsAndClearSetsThemFree) {
+  const Model model = grid_ising(20, 10, false, 0.3, 0);
+  LivePicture picture(model, *picture_shape(model), 1);
+  Frame frame = wait_until(picture, [](const Frame& one) { return one.said["sweeps"] > 5; });
+  EXPECT_EQ(frame.said["width"], 20);
+  EXPECT_EQ(frame.said["height"], 10);
+  EXPECT_EQ(frame.state.size(), 200u);
+  EXPECT_EQ(frame.mean.size(), 200u);
+  EXPECT_EQ(frame.said["held"], 0);
+  picture.change({.strokes = {{2.5, 3.5, 9.5, 3.5, 0.6, 1}}});
+  frame = wait_until(picture, [](const Frame& one) { return one.said["held"] > 0; });
+  EXPECT_EQ(frame.said["held"], 8);  // x = 2 .. 9 of row 3
+  for (std::size_t p = 0; p < 200; ++p) {
+    const bool inside = p / 20 == 3 && p % 20 >= 2 && p % 20 <= 9;
+    EXPECT_EQ(static_cast<unsigned char>(frame.state[p]) >= 128, inside) << p;
+    if (inside) {
+      EXPECT_EQ(static_cast<unsigned char>(frame.state[p]), 255);
+    }
+  }
+  picture.change({.strokes = {{2.5, 3.5, 2.5, 3.5, 0.6, -1}}});
+  wait_until(picture, [](const Frame& one) { return one.said["held"] == 7; });
+  picture.change({.temperature = 2.5, .method = PictureMethod::gibbs});
+  frame = wait_until(picture, [](const Frame& one) { return one.said["method"] == "gibbs"; });
+  EXPECT_EQ(frame.said["held"], 7);
+  EXPECT_EQ(frame.said["temperature"], 2.5);
+  picture.change({.clear = true});
+  wait_until(picture, [](const Frame& one) { return one.said["held"] == 0; });
+  for (const PictureChange& wrong :
+       {PictureChange{.temperature = 0}, PictureChange{.field = std::nan("")},
+        PictureChange{.strokes = {{0, 0, 1e9, 0, 1, 1}}}, PictureChange{.strokes = {{0, 0, 1, 0, 1, 2}}}})
+    EXPECT_THROW(picture.change(wrong), Error);
+}
+
+TEST(LivePicture, PausesAndShowsWhatIsPaintedMeanwhile) {
+  const Model model = grid_ising(16, 16, false, 0.3, 0);
+  LivePicture picture(model, *picture_shape(model), 1);
+  wait_until(picture, [](const Frame& one) { return one.said["sweeps"] > 5; });
+  picture.change({.paused = true});
+  wait_until(picture, [](const Frame& one) { return one.said["paused"] == true; });
+  const std::uint64_t sweeps = picture.sweeps();
+  picture.change({.strokes = {{8, 8, 8, 8, 2, 0}}});
+  wait_until(picture, [](const Frame& one) { return one.said["held"] > 0; });
+  EXPECT_EQ(picture.sweeps(), sweeps);
+  picture.change({.paused = false});
+  wait_until(picture, [&](const Frame& one) { return one.said["sweeps"] > sweeps + 3; });
+}
+
+TEST(LivePicture, ChainsOfAMachineAreASheet) {
+  BinaryMachine machine = restricted_machine(16, 4);
+  const Model model = to_model(machine);
+  LivePicture picture(model, *picture_shape(model), 1);
+  picture.change({.strokes = {{1.5, 0.5, 1.5, 0.5, 0.5, 1}}});
+  const Frame frame = wait_until(picture, [](const Frame& one) { return one.said["held"] == 1; });
+  EXPECT_EQ(frame.said["width"], 8 * 5 - 1);
+  EXPECT_EQ(frame.mean.size(), 16u);
+  for (std::size_t row = 0; row < 8; ++row)
+    for (std::size_t column = 0; column < 8; ++column)  // held in every chain
+      EXPECT_EQ(static_cast<unsigned char>(frame.state[row * 5 * 39 + column * 5 + 1]), 255);
+}
+
+TEST(LivePicture, RestsWhenNobodyLooks) {
+  const Model model = grid_ising(8, 8, false, 0.3, 0);
+  LivePicture picture(model, *picture_shape(model), 1, 0.2);
+  wait_until(picture, [](const Frame& one) { return one.said["sweeps"] > 5; });
+  std::uint64_t before = 0;
+  for (int tries = 0; tries < 1000 && before != picture.sweeps(); ++tries) {
+    before = picture.sweeps();
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  }
+  EXPECT_EQ(before, picture.sweeps());
+  wait_until(picture, [&](const Frame& one) { return one.said["sweeps"] > before; });
+}
+
+}  // namespace
+}  // namespace drover
