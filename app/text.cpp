@@ -38,7 +38,10 @@ void print_training(const TextResult& result) {
                          counted(result.labels.size(), "document"), result.labelled,
                          counted(result.model.words.size(), "different word"), result.tokens,
                          result.classes.size()));
-  if (!result.open.empty())
+  if (result.by_em)
+    print_text(fmt::format("{} of em, {:.2f} s\n", counted(posterior.sweeps, "iteration"),
+                           result.provenance.seconds));
+  else if (!result.open.empty())
     print_text(fmt::format("{} of {} after {} of burn-in, {:.2f} s; log joint {:.1f}\n",
                            counted(posterior.trace.size(), "chain"), counted(posterior.sweeps, "sweep"),
                            posterior.burn_in, result.provenance.seconds, posterior.log_joint.mean));
@@ -158,7 +161,7 @@ Command text_command() {
   auto text = std::make_shared<Text>();
   Command command{
       "text",
-      "classes of documents, by Gibbs sampling of naive Bayes; few labels or none will do",
+      "classes of documents by naive Bayes that learns from unlabelled ones too; few labels or none will do",
       {{"TRAIN",
         "documents (a folder per class, .zip, TSV, JSONL, SVMlight counts); or fit TRAIN... --out "
         "MODEL.drv; or predict MODEL.drv FILE...",

@@ -97,18 +97,18 @@ function addTrace(parent, trace) {
   const middle = values.slice().sort((a, b) => a - b)[Math.floor(values.length / 2)] || 1;
   const roof = [1.05, 1.1, 1.2, 1.5, 2, 3, 5, 10].find((level) => level >= 1 + 8 * (middle - 1)) || Infinity;
   const cut = rhat && highest > roof;  // the first, large values would flatten the rest
-  let caption = rhat ? "Near 1 the chains agree; below the dashed line at 1.01 is good." + (cut ? " Early values beyond the frame are cut off." : "")
+  let caption = trace.caption || (rhat ? "Near 1 the chains agree; below the dashed line at 1.01 is good." + (cut ? " Early values beyond the frame are cut off." : "")
     : curves > 1 ? "One line per chain. Mixed chains overlap and look like noise; a slope or separate bands mean they have not mixed."
-      : "A level, noisy line is what a settled run looks like.";
+      : "A level, noisy line is what a settled run looks like.");
   if (trace.every > 1) caption += " One point in " + trace.every + " is drawn.";
   if (trace.curves > curves) caption += " The first " + curves + " of " + whole(trace.curves) + " curves are drawn.";
   const node = card(titled(trace.name) + " over the run", caption);
   const label = (i) => trace.labels[i] || "chain " + i;
-  addChart(node, trace.name, "Line chart of " + trace.name + " against sweeps, " + curves + (curves === 1 ? " curve" : " curves"), "low", (c) => ({
+  addChart(node, trace.name, "Line chart of " + trace.name + " against " + (trace.axis || "sweep") + "s, " + curves + (curves === 1 ? " curve" : " curves"), "low", (c) => ({
     grid: { ...frame, top: !many && curves > 1 ? 34 : 14 },
     legend: !many && curves > 1 ? { top: 0, left: 0, type: "scroll", icon: "roundRect", itemHeight: 3 } : undefined,
     tooltip: { trigger: many ? "item" : "axis", confine: true, valueFormatter: (value) => figures(value, 6) },
-    xAxis: { type: "value", name: "sweep", nameLocation: "middle", nameGap: 26, min: "dataMin", max: "dataMax", splitLine: { show: false }, axisLabel: { hideOverlap: true } },
+    xAxis: { type: "value", name: trace.axis || "sweep", nameLocation: "middle", nameGap: 26, min: "dataMin", max: "dataMax", splitLine: { show: false }, axisLabel: { hideOverlap: true } },
     yAxis: { type: "value", scale: true, ...(rhat ? { min: 1, max: cut ? roof : undefined } : {}) },
     series: trace.series.map((values, i) => ({
       type: "line", name: label(i), showSymbol: values.length < 3, symbolSize: 5, data: values.map((value, t) => [trace.sweep[t], Number.isFinite(value) ? value : null]), clip: true,

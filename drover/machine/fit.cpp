@@ -14,7 +14,8 @@ namespace drover {
 
 namespace {
 
-constexpr std::size_t most_points = 2000;  ///< of the objective's trace
+constexpr std::size_t most_points = 2000;   ///< of the objective's trace
+constexpr std::size_t shown_at_checks = 8;  ///< samples
 
 /// The rows of the data in a new order for every pass.
 class Minibatches {
@@ -107,7 +108,7 @@ double log_mmd_of(const BinaryMachine& machine, const BitBatch& samples, std::sp
 
 FitSummary fit(BinaryMachine& machine, const TrainingData& data, GradientSource& source,
                const FitOptions& options, const RunControl& control, std::span<const Value> held_out,
-               const FitSamples& samples) {
+               const FitSamples& samples, const FitLikelihoods& likelihoods) {
   assert(data.variables == machine.visible && data.rows() > 0);
   FitSummary summary;
   summary.ended = "all iterations done";
@@ -121,8 +122,10 @@ FitSummary fit(BinaryMachine& machine, const TrainingData& data, GradientSource&
   for (std::uint64_t t = 0; t < options.iterations; ++t) {
     const double objective = source.gradient(machine, minibatches.next(), t, gradient);
     trace.add(t, objective, summary);
-    weight_rule.step(machine.weights, gradient.weights, true);
-    bias_rule.step(machine.biases, gradient.biases, false);
+    const double done = static_cast<double>(t) / static_cast<double>(options.iterations);
+    const double share = options.falling ? 1 - std::max(done, control.time_fraction()) : 1;
+    weight_rule.step(machine.weights, gradient.weights, true, share);
+    bias_rule.step(machine.biases, gradient.biases, false, share);
     ++summary.iterations;
     if (!std::isfinite(objective) || !all_finite(machine.weights) || !all_finite(machine.biases)) {
       summary.ended = "the parameters are no longer finite: lower the rate";
@@ -130,8 +133,17 @@ FitSummary fit(BinaryMachine& machine, const TrainingData& data, GradientSource&
       break;
     }
     if (options.check_every > 0 && !held_out.empty() && (t + 1) % options.check_every == 0) {
-      const double score = log_mmd_of(machine, samples(machine, t), held_out);
+      const BitBatch drawn = samples(machine, t);
+      const double score = log_mmd_of(machine, drawn, held_out);
       summary.check_iteration.push_back(static_cast<double>(t + 1));
+      std::vector<Value> shown = visible_rows(machine, drawn);
+      shown.resize(std::min(shown.size(), shown_at_checks * machine.visible));
+      summary.check_samples.push_back(std::move(shown));
+      if (likelihoods) {
+        const FitLikelihood found = likelihoods(machine, t);
+        summary.training_log_likelihood.push_back(found.training);
+        summary.held_out_log_likelihood.push_back(found.held_out);
+      }
       summary.log_mmd.push_back(score);
       if (score < best_score) {
         best_score = score;

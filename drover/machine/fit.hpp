@@ -2,7 +2,8 @@
 //
 // Rows are shuffled once per pass over the data; a minibatch is the next `batch` rows. Everything random is a
 // function of the seed and the iteration, so a run is the same whatever the number of threads. With held-out
-// rows, samples are compared with them every `check_every` iterations (squared MMD, diagnose/mmd.hpp); the
+// rows, samples are compared with them every `check_every` iterations (squared MMD, diagnose/mmd.hpp), and
+// their log-likelihood is noted where one is at hand; the
 // parameters that scored best are kept, and after `patience` checks without a better score learning ends.
 #pragma once
 
@@ -22,6 +23,7 @@ struct FitOptions {
   std::uint64_t iterations = 1000;
   std::uint32_t batch = 100;  ///< rows per step; 0 means all
   UpdateOptions update{};
+  bool falling = false;  ///< the rate falls in a straight line, to zero at the last iteration (or second)
   std::uint64_t seed = 1;
   std::uint64_t check_every = 0;  ///< 0: never
   std::uint32_t patience = 0;     ///< 0: no early stopping
@@ -33,13 +35,20 @@ struct FitSummary {
   std::vector<double> objective;
   std::vector<double> check_iteration;
   std::vector<double> log_mmd;  ///< log squared MMD against the held-out rows
-  std::string ended;            ///< why, in words
-  bool diverged = false;        ///< objective or parameters were no longer finite
-  bool stopped = false;         ///< the control ended it
+  std::vector<double> held_out_log_likelihood, training_log_likelihood;  ///< means per row, at the checks
+  std::vector<std::vector<Value>> check_samples;  ///< a few of the samples compared, (row, visible variable)
+  std::string ended;                              ///< why, in words
+  bool diverged = false;                          ///< objective or parameters were no longer finite
+  bool stopped = false;                           ///< the control ended it
 };
 
 /// Samples of the machine as it is: rows of all its variables.
 using FitSamples = std::function<BitBatch(const BinaryMachine& machine, std::uint64_t iteration)>;
+
+struct FitLikelihood {
+  double training = 0, held_out = 0;  ///< mean log-likelihood per row
+};
+using FitLikelihoods = std::function<FitLikelihood(const BinaryMachine& machine, std::uint64_t iteration)>;
 
 /// Normal weights with this standard deviation; biases are set to the log odds of the data where the machine
 /// has no hidden variables, and for RBMs too (Hinton 2010: a practical guide to training RBMs, section 8).
@@ -48,7 +57,8 @@ void initialise(BinaryMachine& machine, const TrainingData& data, double weight_
 
 FitSummary fit(BinaryMachine& machine, const TrainingData& data, GradientSource& source,
                const FitOptions& options, const RunControl& control = no_control(),
-               std::span<const Value> held_out = {}, const FitSamples& samples = {});
+               std::span<const Value> held_out = {}, const FitSamples& samples = {},
+               const FitLikelihoods& likelihoods = {});
 
 /// The visible units of samples, (row, variable).
 std::vector<Value> visible_rows(const BinaryMachine& machine, const BitBatch& samples);

@@ -84,7 +84,12 @@ class SampledGradient : public GradientSource {
 class BlockGibbsGradient : public GradientSource {
  public:
   BlockGibbsGradient(const TrainingData& data, const MachineSamplerOptions& options)
-      : data_(data), options_(options) {}
+      : data_(data), options_(options), visible_means_(data.variables, 0.0F) {
+    std::vector<double> ones(data.variables, 0.0);
+    for (std::size_t k = 0; k < data.values.size(); ++k) ones[k % data.variables] += data.values[k];
+    for (std::size_t i = 0; i < ones.size(); ++i)
+      visible_means_[i] = static_cast<float>(ones[i] / static_cast<double>(data.rows()));
+  }
 
   double gradient(const BinaryMachine& machine, std::span<const std::uint32_t> rows, std::uint64_t iteration,
                   Statistics& gradient) override {
@@ -95,6 +100,7 @@ class BlockGibbsGradient : public GradientSource {
     select_rows(data_.values, data_.variables, rows, visible_);
     batch_->hidden_probabilities(visible_, probabilities_);
     batch_->add(visible_, probabilities_, 1.0F / static_cast<float>(rows.size()), gradient);
+    if (options_.centred) follow_hidden_means(std::span(gradient.biases).subspan(machine.visible));
 
     const std::uint64_t sweep = iteration * options_.sweeps;
     if (!options_.persistent) {
@@ -111,13 +117,41 @@ class BlockGibbsGradient : public GradientSource {
     }
     batch_->hidden_probabilities(chains, probabilities_, options_.seed, 0, sweep + options_.sweeps, hidden_);
     batch_->add(chains, probabilities_, -1.0F / static_cast<float>(chains.rows()), gradient);
+    if (options_.centred) centre(gradient);
     return root_mean_square(gradient);
   }
   std::string_view objective() const override { return moment_gap; }
 
  private:
+  void follow_hidden_means(std::span<const float> of_batch) {
+    constexpr float follow = 0.01F;
+    if (hidden_means_.empty()) hidden_means_.assign(of_batch.begin(), of_batch.end());
+    for (std::size_t j = 0; j < hidden_means_.size(); ++j)
+      hidden_means_[j] += follow * (of_batch[j] - hidden_means_[j]);
+  }
+
+  void centre(Statistics& gradient) const {
+    const std::size_t visible = visible_means_.size(), hidden = hidden_means_.size();
+    float *const weights = gradient.weights.data(), *const b = gradient.biases.data(), *const c = b + visible;
+    const float *const m = visible_means_.data(), *const n = hidden_means_.data();
+    std::vector<float> back(hidden, 0.0F);
+    for (std::size_t i = 0; i < visible; ++i) {
+      float* const row = weights + i * hidden;
+      const float db = b[i];
+      for (std::size_t j = 0; j < hidden; ++j) row[j] -= m[i] * c[j] + db * n[j];
+      float sum = 0;
+      for (std::size_t j = 0; j < hidden; ++j) {
+        sum += row[j] * n[j];
+        back[j] += m[i] * row[j];
+      }
+      b[i] -= sum;
+    }
+    for (std::size_t j = 0; j < hidden; ++j) c[j] -= back[j];
+  }
+
   TrainingData data_;
   MachineSamplerOptions options_;
+  std::vector<float> visible_means_, hidden_means_;
   std::unique_ptr<RbmBatch> batch_;
   ActiveUnits visible_, hidden_, chains_;
   AlignedVector<float> probabilities_;

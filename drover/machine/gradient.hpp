@@ -40,7 +40,12 @@ std::unique_ptr<GradientSource> sampled_gradient(const TrainingData& data,
                                                  std::unique_ptr<MachineSampler> sampler,
                                                  std::uint32_t clamped_sweeps, std::uint64_t seed);
 /// Block Gibbs for RBMs: contrastive divergence with `sweeps` steps from the data (CD-k), or persistent
-/// chains (PCD-k).
+/// chains (PCD-k). With `centred`, the direction is the gradient of the machine whose energy is written in
+/// x - mean instead of x (J. Melchior, A. Fischer, L. Wiskott: How to center deep Boltzmann machines; JMLR
+/// 17, 2016), turned back into steps of these parameters: with m the means of the visible units in the data
+/// and n those of the hidden ones (a moving average),
+///   dW' = dW - m dc^T - db n^T,   db' = db - dW' n,   dc' = dc - dW'^T m.
+/// Weights then no longer share the work of the biases, and learn several times faster.
 std::unique_ptr<GradientSource> block_gibbs_gradient(const TrainingData& data,
                                                      const MachineSamplerOptions& options);
 /// Enumeration of all joint states of all variables; returns the mean log likelihood of the rows.

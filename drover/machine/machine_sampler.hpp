@@ -27,6 +27,7 @@ struct MachineSamplerOptions {
   std::uint32_t sweeps = 1;  ///< between two batches
   bool persistent = true;
   std::uint64_t seed = 1;
+  bool centred = false;  ///< block Gibbs: the gradient of centred units (gradient.hpp)
   // Perturb-and-max-product: sweeps are iterations of max-product.
   double damping = 0.5;
   double correlation = 0.99;  ///< of the noise of one step and the next, when persistent
@@ -37,8 +38,8 @@ std::unique_ptr<MachineSampler> gibbs_machine_sampler(const MachineSamplerOption
 /// Gibbs with gradients (sample/gibbs/gibbs_with_gradients.hpp).
 std::unique_ptr<MachineSampler> gwg_machine_sampler(const MachineSamplerOptions& options);
 
-/// Perturb-and-max-product (sample/pmp/perturb_and_max_product.hpp): independent samples at every step, or the
-/// persistent form of its paper's appendix A: noise g = G(Phi(z)) with z_t = sqrt(rho) z_(t-1) + sqrt(1 -
+/// Perturb-and-max-product (sample/pmp/perturb_and_max_product.hpp): independent samples at every step, or
+/// the persistent form of its paper's appendix A: noise g = G(Phi(z)) with z_t = sqrt(rho) z_(t-1) + sqrt(1 -
 /// rho) e_t, Phi the normal distribution function and G the Gumbel quantile, so that problems change little
 /// from step to step and messages go on from where they were.
 std::unique_ptr<MachineSampler> pmp_machine_sampler(const MachineSamplerOptions& options);

@@ -6,6 +6,7 @@
 
 #include "drover/core/error.hpp"
 #include "drover/machine/pseudo_likelihood.hpp"
+#include "drover/machine/rbm_likelihood.hpp"
 
 namespace drover {
 
@@ -63,6 +64,33 @@ std::unique_ptr<GradientSource> gradient_of(const TrainingData& data, TrainMetho
                           options.sampler.seed);
 }
 
+/// The mean log-likelihood of rows of the data and of those held out. What is asked of log Z is the shape of
+/// a curve, so a short anneal will do where states cannot be enumerated.
+FitLikelihood likelihoods_of(const BinaryMachine& machine, const TrainingData& data,
+                             std::span<const Value> held_out, std::uint64_t seed, const RunControl& control) {
+  constexpr std::uint32_t anneals = 32;
+  constexpr std::uint64_t anneal_steps = 500;
+  const std::size_t rows = std::min<std::size_t>(check_rows, held_out.size() / machine.visible);
+  const std::size_t cells = std::min(rows, data.rows()) * machine.visible;
+  const std::span<const Value> seen = data.values.first(cells),
+                               unseen = held_out.first(rows * machine.visible);
+  double log_z = 0;
+  if (std::min(machine.visible, machine.hidden) <= most_exact_units) {
+    log_z = rbm_exact_log_z(machine);
+  } else {
+    std::vector<double> rates(machine.visible, 0.0);
+    for (std::size_t k = 0; k < cells; ++k) rates[k % machine.visible] += seen[k];
+    for (double& rate : rates) rate *= static_cast<double>(machine.visible) / static_cast<double>(cells);
+    log_z = rbm_log_z(machine, rates, anneals, anneal_steps, seed, control).log_z;
+  }
+  const auto mean = [&](std::span<const Value> values) {
+    double sum = 0;
+    for (const double score : rbm_log_scores(machine, values)) sum += score - log_z;
+    return sum * static_cast<double>(machine.visible) / static_cast<double>(values.size());
+  };
+  return {mean(seen), mean(unseen)};
+}
+
 }  // namespace
 
 TrainChoice choose_train_method(const BinaryMachine& machine, TrainMethod asked) {
@@ -107,7 +135,12 @@ TrainResult train(BinaryMachine& machine, const TrainingData& data, const TrainO
         fit(machine, data, *source, options.fit, control, held_out,
             [&](const BinaryMachine& now, std::uint64_t iteration) {
               return sample_machine(now, choice.method, rows, check_sweeps, options.fit.seed + iteration);
-            });
+            },
+            machine.kind != MachineKind::rbm
+                ? FitLikelihoods()
+                : [&](const BinaryMachine& now, std::uint64_t iteration) {
+                    return likelihoods_of(now, data, held_out, options.fit.seed + iteration, no_control());
+                  });
   }
   result.choice = choice;
   return result;

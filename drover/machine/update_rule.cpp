@@ -26,9 +26,10 @@ UpdateRule::UpdateRule(const UpdateOptions& options, std::size_t size) : options
   if (options.rule == StepRule::adam) square_.assign(size, 0.0F);
 }
 
-void UpdateRule::step(std::span<float> parameters, std::span<const float> gradient, bool penalised) {
+void UpdateRule::step(std::span<float> parameters, std::span<const float> gradient, bool penalised,
+                      double share) {
   assert(parameters.size() == gradient.size());
-  const double rate = options_.rate / (1 + options_.decay * static_cast<double>(steps_));
+  const double rate = share * options_.rate / (1 + options_.decay * static_cast<double>(steps_));
   ++steps_;
   const float l2 = penalised ? static_cast<float>(options_.l2) : 0.0F;
   const auto plain_rate = static_cast<float>(rate);

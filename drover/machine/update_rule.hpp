@@ -39,8 +39,9 @@ class UpdateRule {
  public:
   UpdateRule(const UpdateOptions& options, std::size_t size);
 
-  /// One step; `penalised` says whether L1 and L2 count for these parameters (weights yes, biases no).
-  void step(std::span<float> parameters, std::span<const float> gradient, bool penalised);
+  /// One step; `penalised` says whether L1 and L2 count for these parameters (weights yes, biases no). The
+  /// rate is multiplied by `share`.
+  void step(std::span<float> parameters, std::span<const float> gradient, bool penalised, double share = 1);
 
  private:
   UpdateOptions options_;

@@ -117,7 +117,8 @@ std::string trace_json(const ReportTrace& trace) {
   const std::size_t first = length == 0 ? 0 : (length - 1) % every;
   const std::size_t kept = length == 0 ? 0 : (length - 1) / every + 1;
   std::string out =
-      fmt::format("{{\"name\":{},\"every\":{},\"curves\":{},", dump(trace.name), every, trace.series.size());
+      fmt::format("{{\"name\":{},\"caption\":{},\"axis\":{},\"every\":{},\"curves\":{},", dump(trace.name),
+                  dump(trace.caption), dump(trace.axis), every, trace.series.size());
   append_array(out, "labels", std::min(curves, trace.labels.size()),
                [&](std::size_t c) { out += dump(trace.labels[c]); });
   out += ',';

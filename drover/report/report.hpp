@@ -27,6 +27,8 @@ struct ReportTrace {
   std::vector<double> sweep;
   std::vector<std::vector<double>> series;  ///< one per chain or curve, each as long as sweep
   std::vector<std::string> labels;          ///< one per series, or empty
+  std::string caption{};                    ///< how to read it; empty: as a run of chains
+  std::string axis{};                       ///< what sweep counts; empty: sweeps
 };
 
 struct ReportImage {

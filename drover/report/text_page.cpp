@@ -80,13 +80,32 @@ ReportTable doubtful_documents(const TextResult& result) {
   return table;
 }
 
+ReportTable weight_table(const WeightChoice& choice) {
+  ReportTable table{"How much unlabelled documents count",
+                    "Some labels were kept apart; the setting whose model finds most of them was taken.",
+                    {"Words smoothed towards", "Weight", "Found of those kept apart", ""},
+                    {}};
+  for (std::size_t c = 0; c < choice.candidates.size(); ++c) {
+    const WeightCandidate& candidate = choice.candidates[c];
+    table.rows.push_back({candidate.by_frequency ? "their frequency" : "all alike",
+                          fmt::format("{:g}", candidate.weight),
+                          fmt::format("{:.1f} %", 100 * static_cast<double>(candidate.right) /
+                                                      static_cast<double>(choice.tested)),
+                          fmt::format("{}{}", c == 0 ? "ordinary naive Bayes" : "",
+                                      c == choice.chosen ? (c == 0 ? ", taken" : "taken") : "")});
+  }
+  return table;
+}
+
 void add_chains(const TextResult& result, ReportData& page) {
   const TextPosterior& posterior = result.posterior;
-  ReportTrace trace{"log joint", {}, posterior.trace, {}};
+  ReportTrace trace{result.by_em ? "log posterior of the model" : "log joint", {}, posterior.trace, {}};
   trace.sweep.resize(posterior.trace.front().size());
   std::iota(trace.sweep.begin(), trace.sweep.end(), 1.0);
-  for (std::size_t c = 0; c < posterior.trace.size(); ++c) trace.labels.push_back(fmt::format("chain {}", c));
+  for (std::size_t c = 0; c < posterior.trace.size(); ++c)
+    trace.labels.push_back(result.by_em ? "em" : fmt::format("chain {}", c));
   if (trace.sweep.size() > 1) page.traces.push_back(std::move(trace));
+  if (result.by_em) return;
   const Draws draws{posterior.kept_log_joint.data(), posterior.trace.size(), posterior.draws};
   if (undiagnosable(draws)) return;
   page.autocorrelation = autocorrelation(draws, std::min<std::size_t>(posterior.draws / 4, 60));
@@ -107,10 +126,19 @@ std::string page_of(const TextResult& result, const std::string& json) {
                 {"Pseudo-counts", fmt::format("classes {:.4g}, words {:.4g}", posterior.class_pseudo_count,
                                               posterior.word_pseudo_count)},
                 {"Seed", std::to_string(origin.seed)},
-                {"Chains", std::to_string(posterior.trace.size())},
-                {"Sweeps", fmt::format("{} after {} of burn-in", posterior.sweeps, posterior.burn_in)},
                 {"Seconds", fmt::format("{:.3f}", origin.seconds)},
                 {"Version", version()}};
+  if (result.by_em) {
+    page.facts.emplace_back("Weight of an unlabelled document",
+                            fmt::format("{:g}", result.unlabelled_weight));
+    page.facts.emplace_back("Words smoothed towards",
+                            result.word_prior == WordPrior::corpus ? "their frequency" : "all alike");
+    page.facts.emplace_back("Iterations", std::to_string(posterior.sweeps));
+  } else {
+    page.facts.emplace_back("Chains", std::to_string(posterior.trace.size()));
+    page.facts.emplace_back("Sweeps",
+                            fmt::format("{} after {} of burn-in", posterior.sweeps, posterior.burn_in));
+  }
   if (std::isfinite(result.accuracy))
     page.facts.emplace_back("Accuracy",
                             fmt::format("{:.4f} on the hidden labels{}", result.accuracy,
@@ -123,6 +151,7 @@ std::string page_of(const TextResult& result, const std::string& json) {
   page.result_json = json;
   if (!result.open.empty()) add_chains(result, page);
   if (!result.calibration.empty()) page.figures.push_back(calibration_figure(result.calibration));
+  if (result.weight_choice.tested > 0) page.tables.push_back(weight_table(result.weight_choice));
   if (!result.top_words.front().empty()) page.tables.push_back(top_word_table(result));
   if (!result.open.empty()) page.tables.push_back(doubtful_documents(result));
   return render_report(page);

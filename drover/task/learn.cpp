@@ -15,11 +15,13 @@ namespace drover {
 namespace {
 
 constexpr double most_edges = 2e8;
-constexpr std::uint32_t default_hidden = 8;
+constexpr std::uint32_t fewest_hidden = 8, most_hidden = 500, visible_per_hidden = 8;
 constexpr std::size_t shown_samples = 64;
 constexpr std::size_t most_compared = 1000;
 constexpr std::uint64_t splits_of_data = 19;
 constexpr std::uint32_t compare_sweeps = 100;
+/// Of the log-likelihood, between rows learnt from and held out: beyond it, it is said.
+constexpr double overfitting_gap = 0.1;
 /// The share of a time limit that learning itself takes; the rest is for samples of what was learnt.
 constexpr double learning_share = 0.9;
 
@@ -29,7 +31,9 @@ BinaryMachine make_machine(const LearnOptions& options, std::size_t variables) {
                       "nothing: an ising model has no hidden variables");
   const auto visible = static_cast<std::uint32_t>(variables);
   const std::uint32_t hidden =
-      options.kind == MachineKind::ising ? 0 : options.hidden.value_or(default_hidden);
+      options.kind == MachineKind::ising
+          ? 0
+          : options.hidden.value_or(std::clamp(visible / visible_per_hidden, fewest_hidden, most_hidden));
   const double units = static_cast<double>(visible) + hidden;
   const double edges =
       options.kind == MachineKind::rbm ? static_cast<double>(visible) * hidden : units * (units - 1) / 2;
@@ -53,24 +57,55 @@ void check_rows(const DataTable& table) {
                       table.source, table.names[v], table.cardinalities[v]));
 }
 
-TrainOptions train_options(const LearnOptions& options, TrainMethod method, std::size_t rows) {
+/// Passes over the data without being told: so many that weights times rows seen come to this many, the
+/// steps to a thousand at least. A minute or two for the digits of MNIST and 100 hidden units.
+constexpr double rbm_work = 2e11;
+constexpr double fewest_epochs = 10, most_epochs = 500;
+
+std::uint64_t usual_steps(const LearnOptions& options, TrainMethod method, std::size_t rows,
+                          std::uint32_t batch, std::size_t weights) {
+  const double steps_per_epoch = static_cast<double>(rows) / std::max(batch, 1U);
+  if (options.epochs) return static_cast<std::uint64_t>(std::ceil(*options.epochs * steps_per_epoch));
+  if (method != TrainMethod::block_gibbs) return 1000;
+  const double epochs = std::clamp(
+      rbm_work / (static_cast<double>(rows) * static_cast<double>(std::max<std::size_t>(weights, 1))),
+      fewest_epochs, most_epochs);
+  return std::max<std::uint64_t>(1000, static_cast<std::uint64_t>(std::ceil(epochs * steps_per_epoch)));
+}
+
+StepRule usual_rule(TrainMethod method) {
+  return method == TrainMethod::block_gibbs ? StepRule::sgd : StepRule::adam;
+}
+
+double usual_rate(TrainMethod method, StepRule rule, bool centred) {
+  if (rule == StepRule::adam) return method == TrainMethod::exact ? 0.02 : 0.001;
+  if (method == TrainMethod::block_gibbs)
+    return (centred ? 0.1 : 0.05) * (rule == StepRule::momentum ? 0.1 : 1);
+  return 0.01;
+}
+
+TrainOptions train_options(const LearnOptions& options, TrainMethod method, std::size_t rows,
+                           const BinaryMachine& machine) {
   TrainOptions result;
   result.method = method;
   result.weight_deviation = options.weight_sd;
-  result.fit.iterations = options.iterations.value_or(1000);
   // The whole data cost an enumeration no more than a part of them.
   const auto all = static_cast<std::uint32_t>(rows);
   result.fit.batch = method == TrainMethod::exact ? all : std::min(all, options.batch.value_or(100));
+  result.fit.iterations =
+      options.iterations.value_or(usual_steps(options, method, rows, result.fit.batch, machine.edges()));
   result.fit.seed = options.seed;
-  result.fit.update.rule = options.rule;
-  const double usual_rate =
-      options.rule == StepRule::adam ? (method == TrainMethod::exact ? 0.02 : 0.001) : 0.01;
-  result.fit.update.rate = options.rate.value_or(usual_rate);
-  result.fit.update.decay = options.decay;
+  const bool block = method == TrainMethod::block_gibbs;
+  result.fit.update.rule = options.rule.value_or(usual_rule(method));
+  result.sampler.centred = block && !options.no_centring;
+  result.fit.update.rate =
+      options.rate.value_or(usual_rate(method, result.fit.update.rule, result.sampler.centred));
+  result.fit.falling = block && !options.decay;
+  result.fit.update.decay = options.decay.value_or(0);
   result.fit.update.l1 = options.l1;
   result.fit.update.l2 = options.l2;
   result.fit.check_every =
-      options.check_every.value_or(std::max<std::uint64_t>(1, result.fit.iterations / 20));
+      options.check_every.value_or(std::max<std::uint64_t>(1, result.fit.iterations / 10));
   result.fit.patience = options.patience.value_or(0);
   result.sampler.chains = options.chains.value_or(100);
   result.sampler.sweeps = options.sweeps.value_or(1);
@@ -84,9 +119,10 @@ TrainOptions train_options(const LearnOptions& options, TrainMethod method, std:
 }
 
 /// As they ran; options that the method does not read are left out.
-Details resolved_options(const LearnOptions& options, const TrainOptions& train,
-                         const BinaryMachine& machine) {
+Details resolved_options(const LearnOptions& options, const TrainOptions& train, const BinaryMachine& machine,
+                         double held_out) {
   LearnOptions copy = options;
+  copy.held_out = held_out;
   const TrainMethod method = train.method;
   const bool steps = method != TrainMethod::pseudo_likelihood;
   const bool samples = steps && method != TrainMethod::exact;
@@ -96,13 +132,15 @@ Details resolved_options(const LearnOptions& options, const TrainOptions& train,
   if (steps) {
     copy.batch = train.fit.batch;
     copy.rate = train.fit.update.rate;
+    copy.rule = train.fit.update.rule;
+    if (!train.fit.falling) copy.decay = train.fit.update.decay;
   }
   if (samples) {
     copy.chains = train.sampler.chains;
     copy.sweeps = train.sampler.sweeps;
     if (method == TrainMethod::pmp) copy.damping = train.sampler.damping;
   }
-  if (steps && options.held_out > 0) copy.check_every = train.fit.check_every;
+  if (steps && held_out > 0) copy.check_every = train.fit.check_every;
   OptionList list;
   describe(list, copy);
   if (!steps)
@@ -184,7 +222,14 @@ void learn_rows(const DataTable& table, const LearnOptions& options, const RunCo
   result.dropped_rows = table.dropped;
   const TrainChoice choice = choose_train_method(result.machine, options.method);
   result.method = choice.method;
-  const auto apart = static_cast<std::size_t>(options.held_out * static_cast<double>(table.rows));
+  // Likelihoods of machines with hidden units are worth watching: they overfit.
+  constexpr std::size_t enough_rows = 1000, most_apart = 5000;
+  const double usual_share =
+      choice.method == TrainMethod::block_gibbs && table.rows >= enough_rows
+          ? std::min(0.1, static_cast<double>(most_apart) / static_cast<double>(table.rows))
+          : 0;
+  const double held_out_share = options.held_out.value_or(usual_share);
+  const auto apart = static_cast<std::size_t>(held_out_share * static_cast<double>(table.rows));
   if (options.patience && apart == 0)
     throw OptionError("patience", std::to_string(*options.patience),
                       "rows to compare with as well: a share held-out");
@@ -197,20 +242,24 @@ void learn_rows(const DataTable& table, const LearnOptions& options, const RunCo
       training.begin(), training.begin() + static_cast<std::ptrdiff_t>(std::min(shown_samples, result.rows) *
                                                                        table.variables()));
 
-  const TrainOptions train_with = train_options(options, choice.method, result.rows);
+  const TrainOptions train_with = train_options(options, choice.method, result.rows, result.machine);
   Provenance& provenance = result.provenance;
   provenance.question = "learn";
   provenance.input = options.input.empty() ? table.source : options.input;
   provenance.method = choice_name(choice.method);
   provenance.because = choice.because;
   provenance.seed = options.seed;
-  provenance.options = resolved_options(options, train_with, result.machine);
+  provenance.options = resolved_options(options, train_with, result.machine, held_out_share);
   std::optional<double> seconds;
   if (control.has_time_limit()) seconds = learning_share * control.seconds_left();
   const RunControl part(control, seconds);
   TrainResult trained = train(result.machine, {training, table.variables()}, train_with, part, held_out);
   result.fit = std::move(trained.summary);
   result.objective = std::move(trained.objective);
+  if (!result.fit.held_out_log_likelihood.empty()) {
+    result.log_likelihood = result.fit.held_out_log_likelihood.back();
+    result.training_log_likelihood = result.fit.training_log_likelihood.back();
+  }
 
   std::vector<std::string>& warnings = provenance.warnings;
   if (result.fit.diverged)
@@ -234,13 +283,21 @@ void describe(OptionList& list, LearnOptions& options) {
                "pseudo-likelihood (ising), gibbs, gwg, block-gibbs (rbm), pmp; auto takes exact up to 12 "
                "variables, then block-gibbs for rbm, pseudo-likelihood for ising, gibbs for boltzmann");
   list.add("seed", "N", "seed of all randomness; same seed, same result", options.seed, {0, 1e15});
-  list.add("hidden", "N", "rbm, boltzmann: hidden units", options.hidden, {1, 4e9}, "8");
-  list.add("iterations", "N", "steps of learning", options.iterations, {1, 1e15}, "1000");
+  list.add("hidden", "N", "rbm, boltzmann: hidden units", options.hidden, {1, 4e9},
+           "one for eight visible ones, 8 to 500");
+  list.add("iterations", "N", "steps of learning", options.iterations, {1, 1e15},
+           "1000; block-gibbs: see epochs");
+  list.add("epochs", "X", "passes over the data, instead of iterations", options.epochs, {1e-6, 1e9},
+           "block-gibbs: 10 to 500, fewer the more rows and weights, at least 1000 steps");
   list.add("batch", "N", "rows of data per step", options.batch, {1, 1e9}, "100; exact takes all");
-  list.add_choice("rule", "NAME", "how parameters follow the gradient: adam, momentum or sgd", options.rule);
+  list.add_choice("rule", "NAME", "how parameters follow the gradient: adam, momentum or sgd", options.rule,
+                  "sgd for block-gibbs, adam for others");
   list.add("rate", "X", "step size", options.rate, {1e-12, 1e3},
-           "0.001 for adam, 0.02 for adam with exact, 0.01 for momentum and sgd");
-  list.add("decay", "X", "the rate of step t is divided by 1 + X t", options.decay, {0, 1e3});
+           "0.001 for adam, 0.02 for adam with exact, 0.01 for momentum and sgd; block-gibbs: 0.1 for sgd, "
+           "0.01 for momentum, half of it without centring");
+  list.add("decay", "X", "the rate of step t is divided by 1 + X t", options.decay, {0, 1e3},
+           "block-gibbs: the rate falls to zero in a straight line, others: 0");
+  list.add("no-centring", "rbm: the plain gradient, not that of units less their means", options.no_centring);
   list.add("l1", "X", "weight of the absolute values of the weights", options.l1, {0, 1e6});
   list.add("l2", "X", "half the weight of the squares of the weights", options.l2, {0, 1e6});
   list.add("weight-sd", "X", "standard deviation of the first weights", options.weight_sd, {0, 1e3});
@@ -253,9 +310,10 @@ void describe(OptionList& list, LearnOptions& options) {
            "pmp: of the noise of one step with the next, whose messages then go on; 0: independent samples",
            options.correlation, {0, 1});
   list.add("damping", "X", "pmp: share of the old message that is kept", options.damping, {0, 0.999}, "0.5");
-  list.add("held-out", "X", "share of the rows kept aside for checks", options.held_out, {0, 0.9});
+  list.add("held-out", "X", "share of the rows kept aside for checks", options.held_out, {0, 0.9},
+           "rbm with 1000 rows or more: a tenth, 5000 at most; else none");
   list.add("check-every", "N", "steps between comparisons of samples with held-out rows", options.check_every,
-           {1, 1e15}, "a twentieth of all steps");
+           {1, 1e15}, "a tenth of all steps");
   list.add("patience", "N", "stop after so many checks without a better one, and keep the best",
            options.patience, {1, 1e6}, "never");
 }
@@ -289,6 +347,9 @@ Judgement judge(const LearnResult& result) {
     return {Verdict::caution,
             fmt::format("Ended: {}. Samples were not compared with the data.", result.fit.ended)};
   const std::string figures =
+      (std::isfinite(result.log_likelihood)
+           ? fmt::format("Log-likelihood of held-out rows {:.2f} each. ", result.log_likelihood)
+           : "") +
       fmt::format("Samples against {}: log MMD^2 {:.2f}",
                   result.held_out_rows > 0 ? "held-out rows" : "the data", result.log_mmd);
   if (!std::isfinite(result.log_mmd_of_data))
@@ -296,6 +357,13 @@ Judgement judge(const LearnResult& result) {
   const std::string compared =
       fmt::format("{} and a distance of pairs of {:.2g}; halves of the data: {:.2f} and {:.2g}", figures,
                   result.pair_distance, result.log_mmd_of_data, result.pair_distance_of_data);
+  const double gap = result.training_log_likelihood - result.log_likelihood;
+  if (gap > overfitting_gap * std::abs(result.log_likelihood))
+    return {
+        Verdict::caution,
+        fmt::format("{}. The log-likelihood of rows it learnt from is {:.2f}, of held-out rows {:.2f}: it "
+                    "knows its rows by heart. Fewer hidden units, fewer epochs or l2 would help.",
+                    compared, result.training_log_likelihood, result.log_likelihood)};
   if (result.close_to_data)
     return with_warnings(
         {Verdict::good, fmt::format("{}. The model's samples are about as close to the data as "
@@ -322,6 +390,13 @@ JsonObject to_json(const LearnResult& result) {
   object.add("objective_trace", result.fit.objective);
   object.add("objective_iterations", result.fit.iteration);
   object.add("held_out_log_mmd_trace", result.fit.log_mmd);
+  if (std::isfinite(result.log_likelihood)) {
+    object.add("held_out_log_likelihood", result.log_likelihood);
+    object.add("training_log_likelihood", result.training_log_likelihood);
+    object.add("held_out_log_likelihood_trace", result.fit.held_out_log_likelihood);
+    object.add("training_log_likelihood_trace", result.fit.training_log_likelihood);
+  }
+  object.add("check_iterations", result.fit.check_iteration);
   object.add("log_mmd_squared", result.log_mmd);
   object.add("log_mmd_squared_of_data", result.log_mmd_of_data);
   object.add("pair_distance", result.pair_distance);

@@ -32,10 +32,12 @@ struct LearnOptions {
   std::uint64_t seed = 1;
   // Steps
   std::optional<std::uint64_t> iterations{};
+  std::optional<double> epochs{};        ///< passes over the data, instead of iterations
   std::optional<std::uint32_t> batch{};  ///< rows of data per step
-  StepRule rule = StepRule::adam;
+  std::optional<StepRule> rule{};
   std::optional<double> rate{};
-  double decay = 0;
+  std::optional<double> decay{};
+  bool no_centring = false;  ///< of the gradient, rbm by block-gibbs
   double l1 = 0;
   double l2 = 0;
   double weight_sd = 0.01;  ///< of the first weights
@@ -46,7 +48,7 @@ struct LearnOptions {
   double correlation = 0;                 ///< pmp: of the noise of one step with the next
   std::optional<double> damping{};        ///< pmp
   // Checks
-  double held_out = 0;  ///< share of the rows
+  std::optional<double> held_out{};  ///< share of the rows
   std::optional<std::uint64_t> check_every{};
   std::optional<std::uint32_t> patience{};  ///< checks without a better one that end the run
   std::string input{};                      ///< what the data are called; empty: the file's name
@@ -73,8 +75,10 @@ struct LearnResult {
   double log_mmd_of_data = not_known;
   double pair_distance = not_known;  ///< of pair statistics, for what MMD does not see
   double pair_distance_of_data = not_known;
-  bool close_to_data = false;     ///< by both measures, allowing for chance
-  BitBatch samples;               ///< of the machine
+  bool close_to_data = false;  ///< by both measures, allowing for chance
+  BitBatch samples;            ///< of the machine
+  /// Mean log-likelihood per row of a restricted machine at the last check; NaN without held-out rows.
+  double log_likelihood = not_known, training_log_likelihood = not_known;
   std::vector<Value> shown_rows;  ///< the first of the data, (row, variable), as many as pictures show
 };
 

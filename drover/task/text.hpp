@@ -24,23 +24,37 @@
 #include "drover/text/corpus.hpp"
 #include "drover/text/text_model.hpp"
 #include "drover/text/text_posterior.hpp"
+#include "drover/text/unlabelled_weight.hpp"
 
 namespace drover {
 
 struct TextModelFile;
 
-enum class TextMethod { automatic, gibbs, collapsed_gibbs };
+enum class TextMethod { automatic, em, gibbs, collapsed_gibbs };
 
 template <>
 struct ChoiceNames<TextMethod> {
   static constexpr std::array names = {
       std::pair{TextMethod::automatic, std::string_view("auto")},
+      std::pair{TextMethod::em, std::string_view("em")},
       std::pair{TextMethod::gibbs, std::string_view("gibbs")},
       std::pair{TextMethod::collapsed_gibbs, std::string_view("collapsed-gibbs")}};
 };
 
+/// Pseudo-counts of words: the same for all, or by their frequency in all documents.
+enum class WordPrior { equal, corpus };
+
+template <>
+struct ChoiceNames<WordPrior> {
+  static constexpr std::array names = {std::pair{WordPrior::equal, std::string_view("equal")},
+                                       std::pair{WordPrior::corpus, std::string_view("corpus")}};
+};
+
 struct TextOptions {
   TextMethod method = TextMethod::automatic;
+  /// What a document without label counts, of one with a label; 0: nothing is learnt from it. For em.
+  std::optional<double> unlabelled_weight{};
+  std::optional<WordPrior> word_prior{};  ///< for em
   std::uint64_t seed = 1;
   /// Keep this share of the labels of each class and hide the others, to measure the accuracy on them.
   double labelled_share = 1;
@@ -84,10 +98,16 @@ struct LabelledDocuments {
 };
 
 struct TextResult : LabelledDocuments {
-  std::size_t labelled = 0;         ///< documents whose label was used
+  std::size_t labelled = 0;  ///< documents whose label was used
+  std::vector<double> labelled_by_class;
   std::vector<std::uint32_t> open;  ///< the others
   TextModel model;
-  TextPosterior posterior;
+  TextPosterior posterior;  ///< of em: one chain, whose sweeps are iterations and whose trace is climbed
+  bool by_em = false;
+  bool climbed = false;  ///< em reached its end
+  double unlabelled_weight = 1;
+  WordPrior word_prior = WordPrior::equal;
+  WeightChoice weight_choice;  ///< how the two were chosen; without candidates when both were given
   /// Of ordinary naive Bayes, which learns from the labelled documents alone, on the same truth.
   double naive_bayes_accuracy = std::numeric_limits<double>::quiet_NaN();
 };

@@ -19,7 +19,13 @@ struct ChainSums {
   std::vector<double> probabilities;  ///< (open document, class)
   std::vector<double> documents, tokens, words;
   double class_pseudo_count = 0, word_pseudo_count = 0;
-  double log_joint = 0;
+  double log_joint = 0, log_joint_squares = 0;  ///< less the first kept one, so that squares do not cancel
+  double first_log_joint = 0;
+
+  double mean(double draws) const { return first_log_joint + log_joint / draws; }
+  double variance(double draws) const {
+    return std::max(0.0, log_joint_squares / draws - (log_joint / draws) * (log_joint / draws));
+  }
 };
 
 std::vector<std::uint32_t> identity(std::uint32_t n) {
@@ -80,7 +86,10 @@ class Recorder {
   void keep(std::uint32_t c) {
     const ClassCounts& chain = sampler_.chain(c);
     ChainSums& sums = sums_[c];
-    if (sums.pivot.empty()) sums.pivot = chain.labels;
+    if (sums.pivot.empty()) {
+      sums.pivot = chain.labels;
+      sums.first_log_joint = chain.log_joint;
+    }
     std::vector<std::uint32_t> names = identity(classes_);
     if (interchangeable()) {
       std::vector<double> together(std::size_t{classes_} * classes_, 0.0);
@@ -98,7 +107,9 @@ class Recorder {
     add_renamed<std::uint32_t>(chain.words, names, sums.words);
     sums.class_pseudo_count += chain.class_pseudo_count;
     sums.word_pseudo_count += chain.word_pseudo_count;
-    sums.log_joint += chain.log_joint;
+    const double since = chain.log_joint - sums.first_log_joint;
+    sums.log_joint += since;
+    sums.log_joint_squares += since * since;
   }
 
   std::uint32_t best_class(const ChainSums& sums, std::size_t o) const {
@@ -115,8 +126,16 @@ class Recorder {
 
 void Recorder::finish(TextPosterior& result) {
   const std::size_t open = sampler_.open().size();
-  const ChainSums& reference = *std::max_element(
-      sums_.begin(), sums_.end(), [](const auto& a, const auto& b) { return a.log_joint < b.log_joint; });
+  const auto draws = static_cast<double>(draws_);
+  const ChainSums& reference =
+      *std::max_element(sums_.begin(), sums_.end(),
+                        [&](const auto& a, const auto& b) { return a.mean(draws) < b.mean(draws); });
+  const auto counts = [&](const ChainSums& sums) {
+    return draws_ < 4 || reference.mean(draws) - sums.mean(draws) <=
+                             4 * std::sqrt(reference.variance(draws) + sums.variance(draws));
+  };
+  const auto counted = static_cast<std::size_t>(std::ranges::count_if(sums_, counts));
+  result.chains_left_out = static_cast<std::uint32_t>(sums_.size() - counted);
   if (interchangeable()) {
     for (ChainSums& sums : sums_) {
       if (&sums == &reference) continue;
@@ -145,7 +164,7 @@ void Recorder::finish(TextPosterior& result) {
     }
   }
 
-  const double weight = 1.0 / (static_cast<double>(draws_) * static_cast<double>(sums_.size()));
+  const double weight = 1.0 / (draws * static_cast<double>(counted));
   const auto& labels = sampler_.chain(0).labels;
   result.probabilities.assign(labels.size() * classes_, 0.0);
   for (std::size_t d = 0; d < labels.size(); ++d) result.probabilities[d * classes_ + labels[d]] = 1;
@@ -156,6 +175,7 @@ void Recorder::finish(TextPosterior& result) {
   result.class_tokens.assign(classes_, 0.0);
   result.word_counts.assign(std::size_t{sampler_.documents().vocabulary} * classes_, 0.0);
   for (const ChainSums& sums : sums_) {
+    if (!counts(sums)) continue;
     for (std::size_t o = 0; o < open; ++o)
       for (std::uint32_t k = 0; k < classes_; ++k)
         result.probabilities[sampler_.open()[o] * std::size_t{classes_} + k] +=

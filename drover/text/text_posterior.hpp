@@ -6,7 +6,9 @@
 // Classes without a labelled document are interchangeable, so a chain may swap their names, and chains name
 // them differently. Each draw is therefore renamed to agree best with the chain's first kept draw, and each
 // chain to agree best with the chain of the highest log joint (matching.hpp). This names modes alike; it does
-// not make chains in different modes agree: chain_agreement and R-hat say whether they do.
+// not make chains in different modes agree: chain_agreement and R-hat say whether they do. The mass of a mode
+// grows with exp(log joint), so a chain that stays far below the best one (by more than four standard
+// deviations of both) says nothing about the posterior: it is left out of what is averaged.
 #pragma once
 
 #include <cstdint>
@@ -33,6 +35,7 @@ struct TextPosterior {
   std::vector<double> word_counts;      ///< (word, class): occurrences on average
   double class_pseudo_count = 0;        ///< on average
   double word_pseudo_count = 0;
+  std::vector<double> word_pseudo_counts;  ///< by word; empty: all are word_pseudo_count
   std::vector<std::vector<double>> trace;  ///< log joint by chain, every sweep from the first
   std::uint64_t burn_in = 0;               ///< sweeps done
   bool shortened_burn_in = false;          ///< by the time limit
@@ -41,8 +44,9 @@ struct TextPosterior {
   DrawsSummary log_joint{};                ///< of the kept draws
   std::vector<double> kept_log_joint;      ///< chain after chain
   bool renamed = false;                    ///< there were interchangeable classes
-  double chain_agreement = 1;  ///< the smallest share of open documents that two chains label alike
-  double updates = 0;          ///< labels drawn times distinct words in them
+  double chain_agreement = 1;         ///< the smallest share of open documents that two chains label alike
+  std::uint32_t chains_left_out = 0;  ///< which stayed in modes far less probable
+  double updates = 0;                 ///< labels drawn times distinct words in them
 
   std::uint32_t label(std::size_t document) const;
 };

@@ -4,6 +4,7 @@
 #include <tbb/task_arena.h>
 
 #include <cmath>
+#include <numeric>
 
 #include "drover/compile/graph.hpp"
 #include "drover/compile/spin_graph.hpp"
@@ -11,6 +12,8 @@
 #include "drover/infer/enumerate.hpp"
 #include "drover/machine/fit.hpp"
 #include "drover/machine/rbm_batch.hpp"
+#include "drover/machine/rbm_likelihood.hpp"
+#include "drover/machine/train.hpp"
 
 namespace drover {
 namespace {
@@ -295,6 +298,70 @@ TEST(Fit, FindsAKnownModelAgain) {
   const TrainingData data{rows, 3};
   fit(machine, data, *exact_gradient(data), options);
   for (std::size_t e = 0; e < 3; ++e) EXPECT_NEAR(machine.weights[e], truth.weights[e], 0.02);
+}
+
+TEST(Fit, CentredStepsAreThoseOfTheMachineWithoutMeans) {
+  // With energies written in x - mean, a step of the centred parameters (W, b', c') changes the plain ones by
+  // b = b' - W n and c = c' - W^T m: the direction must be that, up to the means' own movement.
+  constexpr std::uint32_t visible = 5, hidden = 4;
+  const auto rows = random_rows(8, 200, visible);
+  const TrainingData data{rows, visible};
+  const BinaryMachine machine = random_machine(MachineKind::rbm, visible, hidden, 5, 0.7);
+  std::vector<std::uint32_t> all(200);
+  std::iota(all.begin(), all.end(), 0U);
+  MachineSamplerOptions sampler{.chains = 50, .sweeps = 2, .persistent = true, .seed = 1};
+  Statistics plain, centred;
+  block_gibbs_gradient(data, sampler)->gradient(machine, all, 0, plain);
+  sampler.centred = true;
+  block_gibbs_gradient(data, sampler)->gradient(machine, all, 0, centred);
+  double m[visible] = {}, n[hidden] = {};
+  for (std::size_t r = 0; r < 200; ++r) {
+    for (std::size_t i = 0; i < visible; ++i) m[i] += rows[r * visible + i] / 200.0;
+    for (std::size_t j = 0; j < hidden; ++j) {
+      double field = machine.biases[visible + j];
+      for (std::size_t i = 0; i < visible; ++i)
+        field += rows[r * visible + i] * machine.weights[i * hidden + j];
+      n[j] += 1 / (1 + std::exp(-field)) / 200;
+    }
+  }
+  for (std::size_t i = 0; i < visible; ++i) {
+    double back = 0;
+    for (std::size_t j = 0; j < hidden; ++j) {
+      // <(v - m)(h - n)> of the data less that of the model, from the plain differences.
+      const double expected =
+          plain.weights[i * hidden + j] - m[i] * plain.biases[visible + j] - n[j] * plain.biases[i];
+      EXPECT_NEAR(centred.weights[i * hidden + j], expected, 1e-5);
+      back += expected * n[j];
+    }
+    EXPECT_NEAR(centred.biases[i], plain.biases[i] - back, 1e-5);
+  }
+}
+
+TEST(Fit, CentredAndFallingStepsReachTheLikelihoodOfExactLearning) {
+  std::vector<Value> rows;
+  RandomSequence random(5, Stream::generate);
+  for (int r = 0; r < 600; ++r) {
+    const double rate = random.uniform() < 0.5 ? 0.85 : 0.15;
+    for (int i = 0; i < 6; ++i) rows.push_back(random.uniform() < rate ? 1 : 0);
+  }
+  const TrainingData data{rows, 6};
+  const auto likelihood = [&](TrainMethod method, const FitOptions& fit_options, bool centred) {
+    BinaryMachine machine = restricted_machine(6, 3);
+    TrainOptions options{.method = method, .fit = fit_options};
+    options.sampler.centred = centred;
+    train(machine, data, options);
+    double sum = 0;
+    for (const double score : rbm_log_scores(machine, rows)) sum += score - rbm_exact_log_z(machine);
+    return sum / 600;
+  };
+  const double exact =
+      likelihood(TrainMethod::exact,
+                 {.iterations = 1500, .batch = 0, .update = {.rule = StepRule::adam, .rate = 0.03}}, false);
+  const double sampled =
+      likelihood(TrainMethod::block_gibbs,
+                 {.iterations = 3000, .update = {.rule = StepRule::sgd, .rate = 0.1}, .falling = true}, true);
+  // Three parameters' worth of likelihood per 600 rows is noise; the rest is what learning may miss.
+  EXPECT_GT(sampled, exact - 0.02);
 }
 
 TEST(Fit, DoesNotDependOnTheNumberOfThreads) {

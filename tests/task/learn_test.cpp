@@ -44,7 +44,8 @@ TEST(LearnTask, ResolvedOptionsAreStated) {
   EXPECT_EQ(json["kind"], "rbm");
   EXPECT_EQ(json["method"], "block-gibbs");
   EXPECT_EQ(json["settings"]["hidden"], 8);
-  EXPECT_EQ(json["settings"]["rate"], 0.001);
+  EXPECT_EQ(json["settings"]["rate"], 0.1);
+  EXPECT_EQ(json["settings"]["rule"], "sgd");
   EXPECT_EQ(json["settings"]["batch"], 100);
   EXPECT_EQ(json["settings"]["chains"], 100);
   EXPECT_EQ(json["settings"]["iterations"], 30);
@@ -62,7 +63,8 @@ TEST(LearnTask, ResolvedOptionsAreStated) {
                                             .method = TrainMethod::block_gibbs,
                                             .iterations = 30,
                                             .batch = 100,
-                                            .rate = 0.001,
+                                            .rule = StepRule::sgd,
+                                            .rate = 0.1,
                                             .chains = 100});
   EXPECT_EQ(again.machine.weights, result.machine.weights);
 }
