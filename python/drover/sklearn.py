@@ -66,7 +66,8 @@ class RBM(TransformerMixin, _Machine):  # type: ignore[misc]
     ----------
     n_components : int
         Hidden units.
-    learning_rate : float
+    learning_rate : float, optional
+        None: what suits the method.
     batch_size : int
     n_iter : int
         Steps of learning, a batch each.
@@ -86,7 +87,7 @@ class RBM(TransformerMixin, _Machine):  # type: ignore[misc]
     result_ : drover.LearnResult
     """
 
-    def __init__(self, n_components: int = 64, *, learning_rate: float = 0.01, batch_size: int = 100, n_iter: int = 1000,
+    def __init__(self, n_components: int = 64, *, learning_rate: float | None = None, batch_size: int = 100, n_iter: int = 1000,
                  method: str = "auto", persistent: bool = True, binarize: float | None = 0.5, random_state: Any = None) -> None:
         self.n_components = n_components
         self.learning_rate = learning_rate

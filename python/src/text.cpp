@@ -130,7 +130,7 @@ void visit_text(Archive& archive, PythonTextModel& m) {
   TextModel& model = m.file.model;
   CorpusOptions& words = m.file.words;
   visit_all(archive, model.classes, model.words, model.class_documents, model.word_counts,
-            model.class_pseudo_count, model.word_pseudo_count, words.keep_case, words.ngrams,
+            model.class_pseudo_count, model.word_pseudo_counts, words.keep_case, words.ngrams,
             words.stop_words, words.stop_word_list, words.vocabulary, m.file.settings, m.probabilities,
             m.verdict, m.verdict_text, m.json, m.interrupted);
 }
