@@ -93,6 +93,10 @@ target_link_options(drover_core INTERFACE LINKER:-u,drover_simd_from_environment
 # Products and sums stay apart where every instruction set must give the same bits; small loops are unrolled.
 set_source_files_properties(drover/sample/gibbs/gibbs_spin_bytes.cpp PROPERTIES COMPILE_OPTIONS "-ffp-contract=off;-O3")
 
+# Long sums that go through memory.
+set_source_files_properties(drover/run/segment_store.cpp PROPERTIES COMPILE_OPTIONS $<$<CONFIG:Release>:-O3>
+                            SKIP_PRECOMPILE_HEADERS ON)
+
 find_package(PNG QUIET)
 drover_wants(image PNG_FOUND "libpng (libpng-dev)")
 if(BUILD_image)

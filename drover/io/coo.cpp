@@ -25,8 +25,9 @@ std::vector<std::uint32_t> sorted_pairs(const Pairs& pairs) {
   std::vector<std::uint32_t> order(pairs.size());
   for (std::size_t f = 0; f < order.size(); ++f) order[f] = static_cast<std::uint32_t>(f);
   const auto key = [&](std::uint32_t f) { return pair_key(pairs.first[f], pairs.second[f]); };
-  std::sort(order.begin(), order.end(),
-            [&](std::uint32_t a, std::uint32_t b) { return key(a) != key(b) ? key(a) < key(b) : a < b; });
+  // Most files are sorted but for a few pairs, which merging likes.
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::uint32_t a, std::uint32_t b) { return key(a) < key(b); });
   return order;
 }
 

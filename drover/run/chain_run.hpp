@@ -34,7 +34,7 @@ struct ChainOptions {
   std::uint64_t seed = 1;
   double target_rhat = 0;  ///< stop when reached with enough draws (result.hpp); 0: no such rule
   double target_mcse = 0;
-  std::size_t estimator_memory = std::size_t{1} << 30;
+  std::size_t estimator_memory = std::size_t{1} << 29;
   std::uint64_t score_every = 0;  ///< sweeps between records of the log score; 0: by the burn-in
   std::uint64_t tuning = 0;       ///< sweeps that a kernel may spend on tuning itself; 0: as usual
   std::size_t block_entries = 0;  ///< the largest table of blocked Gibbs; 0: as usual
@@ -190,6 +190,9 @@ class ChainRun {
 
  private:
   static constexpr std::uint64_t absorb_every = 64;
+  static constexpr bool at_once = requires(const K& kernel, typename K::State& state) {
+    kernel.sweeps(state, std::uint64_t{0}, std::uint64_t{1});
+  };
 
   // Whether a sweep is long enough that what happens once in a few sweeps must be rare.
   bool is_large() const { return static_cast<double>(kernel_.size()) * options_.chains >= 4e6; }
@@ -202,11 +205,13 @@ class ChainRun {
   }
 
   // Events are: the end of burn-in or of the run, a score record, a full segment, a delivered draw, and (so
-  // that the control is asked often enough) about 10^8 updates.
+  // that the control is asked often enough) a number of updates: tens of milliseconds of the kernels that do
+  // several sweeps at once, which are the fast ones, and no more of the others.
   std::uint64_t sweeps_to_next_event(bool deliver_draws) const {
     std::uint64_t stride = trace_.every - done_ % trace_.every;
     const double per_sweep = static_cast<double>(std::max<std::size_t>(1, kernel_.size())) * options_.chains;
-    stride = std::min<std::uint64_t>(stride, 1 + static_cast<std::uint64_t>(1e7 / per_sweep));
+    stride =
+        std::min<std::uint64_t>(stride, 1 + static_cast<std::uint64_t>((at_once ? 2e8 : 1e7) / per_sweep));
     if (done_ < burn_in_) return std::min(stride, burn_in_ - done_);
     const std::uint64_t after = done_ - burn_in_;
     const std::uint64_t to_draw = options_.thin - after % options_.thin;
@@ -237,9 +242,6 @@ class ChainRun {
   void sweep_alike(std::size_t batch, std::uint64_t first, std::uint64_t count) {
     typename K::State& state = states_[batch];
     LaneSums& sums = sums_[batch];
-    constexpr bool at_once = requires {
-      kernel_.sweeps(state, first, count);
-    };
     const bool kept = is_kept(first);
     if constexpr (at_once) {
       if (!kept) return kernel_.sweeps(state, first, count);

@@ -1,6 +1,7 @@
 #include "drover/run/segment_store.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cassert>
 
 #include "drover/core/large_memory.hpp"
@@ -12,6 +13,7 @@ SegmentStore::SegmentStore(std::size_t entries, std::uint32_t chains, std::size_
     : entries_(entries), chains_(chains), groups_(chains), capacity_(16) {
   // Closing and merging segments of a large model cost as much as a sweep or two.
   if (entries * chains >= std::size_t{1} << 17) segment_length_ = 4;
+  if (entries * chains >= std::size_t{1} << 24) segment_length_ = 8;
   const auto bytes = [&] { return entries_ * groups_ * capacity_ * sizeof(float); };
   // Halved when full, it must still hold the 4 segments that a diagnosis takes.
   while (bytes() > memory_limit && capacity_ > 8) capacity_ /= 2;
@@ -42,6 +44,18 @@ void absorb_lanes(float* means, const float* sums, std::size_t lanes, double bef
   else
     for (std::size_t lane = 0; lane < lanes; ++lane)
       means[lane] = static_cast<float>(kept * means[lane] + share * sums[lane]);
+}
+
+// The same for groups of neighbouring chains, of which there are `size`.
+template <std::size_t size>
+void absorb_even_groups(float* means, const float* sums, std::size_t groups, double before, double after) {
+  const double share = 1 / (after * size), kept = before / after;
+  for (std::size_t group = 0; group < groups; ++group) {
+    float sum = 0;
+    for (std::size_t c = 0; c < size; ++c) sum += sums[size * group + c];
+    const double earlier = before == 0 ? 0.0 : kept * means[group];
+    means[group] = static_cast<float>(earlier + share * sum);
+  }
 }
 
 }  // namespace
@@ -77,15 +91,31 @@ void SegmentStore::absorb(std::span<LaneSums> sums, std::uint32_t lanes, std::ui
       means[group] = static_cast<float>((earlier + sum / count) / after);
     }
   };
-  // One batch whose lanes are the groups: means and sums stand alike.
-  const bool alike = sums.size() == 1 && lanes == groups_ && chains_per_group_ == 1;
-  parallel_for(IndexRange(0, entries_, 1024), [&](const IndexRange& range) {
-    if (alike) {
-      float* const here = sums[0].data() + range.begin() * lanes;
-      absorb_lanes(row(range.begin(), segment), here, range.size() * lanes, before, after);
-      std::fill_n(here, range.size() * lanes, 0.0F);
-      return;
+  // One batch whose lanes fill the groups: means and sums stand alike, and entries need not be told apart.
+  const auto absorb_alike = [&](const IndexRange& range) {
+    float* const here = sums[0].data() + range.begin() * lanes;
+    float* const means = row(range.begin(), segment);
+    const std::size_t count = range.size() * groups_;
+    switch (chains_per_group_) {
+      case 1:
+        absorb_lanes(means, here, count, before, after);
+        break;
+      case 2:
+        absorb_even_groups<2>(means, here, count, before, after);
+        break;
+      case 4:
+        absorb_even_groups<4>(means, here, count, before, after);
+        break;
+      default:
+        absorb_even_groups<8>(means, here, count, before, after);
+        break;
     }
+    std::fill_n(here, range.size() * lanes, 0.0F);
+  };
+  const bool alike = sums.size() == 1 && lanes == groups_ * chains_per_group_ && chains_ == lanes &&
+                     std::has_single_bit(chains_per_group_) && chains_per_group_ <= 8;
+  parallel_for(IndexRange(0, entries_, 1024), [&](const IndexRange& range) {
+    if (alike) return absorb_alike(range);
     for (std::size_t entry = range.begin(); entry != range.end(); ++entry) {
       if (chains_per_group_ == 1)
         absorb_apart(entry);

@@ -25,46 +25,69 @@ inline constexpr std::size_t vector_count = 64 / vector_lanes;
 
 /// The words of one batch and sweep, site by site.
 class LaneWords {
-  using ByteTag = hn::Repartition<std::uint8_t, WordTag>;
-  using ByteVector = hn::Vec<ByteTag>;
+// AES works on 128 bits; only the newest instruction sets do several at once.
+#if HWY_TARGET == HWY_AVX3_DL
+  using BlockTag = hn::Repartition<std::uint8_t, WordTag>;
+#else
+  using BlockTag = hn::FixedTag<std::uint8_t, 16>;
+#endif
+  using BlockWordTag = hn::Repartition<std::uint32_t, BlockTag>;
+  using BlockVector = hn::Vec<BlockTag>;
+  static constexpr std::size_t block_words = hn::MaxLanes(BlockWordTag());
+  static constexpr std::size_t block_vectors = 64 / block_words;
+  // So many at once as registers hold.
+  static constexpr std::size_t at_once = block_vectors < 8 ? block_vectors : 8;
+  static constexpr std::size_t blocks_per_vector = vector_lanes / block_words;
 
  public:
   HWY_INLINE LaneWords(const LaneRandom& random, std::uint32_t batch, std::uint64_t sweep) {
-    const WordTag words;
-    const ByteTag bytes;
+    const BlockTag bytes;
     const auto& keys = random.round_keys();
     for (unsigned r = 0; r <= LaneRandom::rounds; ++r)
-      keys_[r] = hn::BitCast(bytes, hn::LoadDup128(words, keys[r].data()));
-    site_mask_ = hn::LoadDup128(words, site_word_only);
-    alignas(64) std::uint32_t counters[64];
+      keys_[r] = hn::BitCast(bytes, hn::LoadDup128(BlockWordTag(), keys[r].data()));
     for (std::uint32_t block = 0; block < 16; ++block) {
-      counters[4 * block] = 0;
-      counters[4 * block + 1] = 16 * batch + block;
-      counters[4 * block + 2] = static_cast<std::uint32_t>(sweep);
-      counters[4 * block + 3] = static_cast<std::uint32_t>(sweep >> 32);
+      const std::uint32_t counter[4] = {0, 16 * batch + block, static_cast<std::uint32_t>(sweep),
+                                        static_cast<std::uint32_t>(sweep >> 32)};
+      for (std::size_t w = 0; w < 4; ++w) starts_[4 * block + w] = counter[w] ^ keys[0][w];
     }
-    for (std::size_t k = 0; k < vector_count; ++k)
-      starts_[k] = hn::Xor(hn::Load(words, counters + k * vector_lanes), hn::BitCast(words, keys_[0]));
   }
 
   /// out[k] holds the words of lanes k * vector_lanes and following.
   HWY_INLINE void draw(std::uint32_t site, WordVector* HWY_RESTRICT out) const {
-    const WordTag words;
-    const ByteTag bytes;
-    const WordVector place = hn::And(hn::Set(words, site), site_mask_);
-    ByteVector v[vector_count];
-    for (std::size_t k = 0; k < vector_count; ++k) v[k] = hn::BitCast(bytes, hn::Xor(starts_[k], place));
-    for (unsigned r = 1; r < LaneRandom::rounds; ++r)
-      for (std::size_t k = 0; k < vector_count; ++k) v[k] = hn::AESRound(v[k], keys_[r]);
-    for (std::size_t k = 0; k < vector_count; ++k)
-      out[k] = hn::BitCast(words, hn::AESLastRound(v[k], keys_[LaneRandom::rounds]));
+    const BlockTag bytes;
+    const BlockWordTag words;
+    static constexpr std::uint32_t site_word_only[4] = {0xffffffffU, 0, 0, 0};
+    const auto place = hn::And(hn::Set(words, site), hn::LoadDup128(words, site_word_only));
+    for (std::size_t first = 0; first < block_vectors; first += at_once) {
+      BlockVector v[at_once];
+      for (std::size_t k = 0; k < at_once; ++k)
+        v[k] = hn::BitCast(bytes, hn::Xor(hn::Load(words, starts_ + (first + k) * block_words), place));
+      for (unsigned r = 1; r < LaneRandom::rounds; ++r)
+        for (std::size_t k = 0; k < at_once; ++k) v[k] = hn::AESRound(v[k], keys_[r]);
+      for (std::size_t k = 0; k < at_once; ++k) v[k] = hn::AESLastRound(v[k], keys_[LaneRandom::rounds]);
+      for (std::size_t k = 0; k < at_once; k += blocks_per_vector)
+        out[(first + k) / blocks_per_vector] = joined(v + k);
+    }
   }
 
  private:
-  static constexpr std::uint32_t site_word_only[4] = {0xffffffffU, 0, 0, 0};
-  ByteVector keys_[LaneRandom::rounds + 1];
-  WordVector starts_[vector_count];
-  WordVector site_mask_;
+  // One WordVector of its blocks.
+  static HWY_INLINE WordVector joined(const BlockVector* HWY_RESTRICT blocks) {
+    const WordTag words;
+    [[maybe_unused]] const hn::Repartition<std::uint8_t, WordTag> whole;
+#if HWY_TARGET == HWY_AVX3_DL || HWY_MAX_BYTES == 16
+    return hn::BitCast(words, blocks[0]);
+#elif HWY_MAX_BYTES == 32
+    return hn::BitCast(words, hn::Combine(whole, blocks[1], blocks[0]));
+#else
+    const hn::Half<decltype(whole)> half;
+    return hn::BitCast(words, hn::Combine(whole, hn::Combine(half, blocks[3], blocks[2]),
+                                          hn::Combine(half, blocks[1], blocks[0])));
+#endif
+  }
+
+  BlockVector keys_[LaneRandom::rounds + 1];
+  alignas(64) std::uint32_t starts_[64];
 };
 
 }  // namespace HWY_NAMESPACE

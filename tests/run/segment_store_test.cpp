@@ -96,6 +96,33 @@ TEST(SegmentStore, AGroupCountsAsManyTimesAsItHasChains) {
   for (std::size_t e = 0; e < entries; ++e) EXPECT_NEAR(store.mean(e), total[e] / (3 * chains), 1e-6);
 }
 
+// One full batch takes a road of its own: groups of every size have the means of their chains.
+TEST(SegmentStore, GroupsOfAFullBatch) {
+  constexpr std::size_t entries = 5, lanes = 64;
+  for (std::size_t size : {1, 2, 4, 8}) {
+    SegmentStore store(entries, lanes, entries * 8 * (lanes / size) * sizeof(float));
+    ASSERT_EQ(store.chains_per_group(), size);
+    RandomSequence random(size, Stream::generate);
+    std::vector<LaneSums> sums(1, LaneSums(entries * lanes, 0.0F));
+    std::vector<double> expected(entries * store.groups(), 0.0);
+    for (const std::uint64_t draws : {3, 2}) {
+      for (std::size_t k = 0; k < entries * lanes; ++k) {
+        sums[0][k] = static_cast<float>(random.uniform()) * static_cast<float>(draws);
+        expected[k / size] += sums[0][k] / (5.0 * static_cast<double>(size));
+      }
+      store.absorb(sums, lanes, draws);
+      for (const float sum : sums[0]) EXPECT_EQ(sum, 0);
+    }
+    store.close_segment(sums, lanes, 0);
+    std::vector<double> means;
+    for (std::size_t e = 0; e < entries; ++e) {
+      store.means_of_entry(e, means);
+      for (std::size_t g = 0; g < store.groups(); ++g)
+        EXPECT_NEAR(means[g], expected[e * store.groups() + g], 1e-6);
+    }
+  }
+}
+
 // Absorbed in parts or at once, in groups or apart, a segment is the mean of all its draws.
 TEST(SegmentStore, PartsOfASegmentAreWeighedByTheirDraws) {
   for (const std::size_t memory : {std::size_t{1} << 20, std::size_t{4 * 8 * 8}}) {

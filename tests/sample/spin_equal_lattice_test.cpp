@@ -134,6 +134,19 @@ TEST(GibbsSpinEqualLattice, SameBitsOnEveryInstructionSet) {
   });
 }
 
+// Lattices of one band and of several, shorter and longer than the sweeps that go together.
+TEST(GibbsSpinEqualLattice, SeveralSweepsAtOnceAreTheSame) {
+  for (std::uint32_t width : {4U, 130U, 1030U})
+    for (std::uint32_t height : {3U, 4U, 7U, 15U, 64U, 130U, 300U})
+      for (bool periodic : {false, true}) {
+        if ((periodic && height % 2) || width * height > 150'000) continue;
+        SCOPED_TRACE(std::to_string(width) + " x " + std::to_string(height));
+        testing::expect_sweeps_at_once(
+            kernel_of(compile(testing::equal_grid(width, height, periodic, 0.3, 0.1))), 1,
+            height == 15 ? 75 : 1 + height % 7);
+      }
+}
+
 TEST(GibbsSpinEqualLattice, SameBitsForAnyNumberOfThreads) {
   const GibbsSpinEqualLattice kernel = kernel_of(compile(testing::equal_grid(800, 700, true, 0.4, 0.1)));
   std::vector<std::vector<std::uint64_t>> states;
@@ -141,7 +154,7 @@ TEST(GibbsSpinEqualLattice, SameBitsForAnyNumberOfThreads) {
     tbb::task_arena arena(threads);
     arena.execute([&] {
       auto state = kernel.start(9, 4);
-      for (std::uint64_t sweep = 0; sweep < 5; ++sweep) kernel.sweep(state, sweep);
+      kernel.sweeps(state, 0, 5);
       states.push_back(state.words);
     });
     EXPECT_EQ(states.back(), states.front());

@@ -94,6 +94,19 @@ TEST(GibbsSpinLattice, EveryInstructionSetSamplesTheSameModel) {
   });
 }
 
+// Lattices of one band and of several, shorter and longer than the sweeps that go together.
+TEST(GibbsSpinLattice, SeveralSweepsAtOnceAreTheSame) {
+  for (std::uint32_t width : {4U, 130U, 1030U})
+    for (std::uint32_t height : {3U, 4U, 7U, 15U, 64U, 130U, 300U})
+      for (bool periodic : {false, true}) {
+        if ((periodic && height % 2) || width * height > 150'000) continue;
+        SCOPED_TRACE(std::to_string(width) + " x " + std::to_string(height));
+        testing::expect_sweeps_at_once(
+            kernel_of(compile(testing::random_grid(width, height, periodic, height))), 1,
+            height == 15 ? 75 : 1 + height % 7);
+      }
+}
+
 TEST(GibbsSpinLattice, SameBitsForAnyNumberOfThreads) {
   const GibbsSpinLattice kernel = kernel_of(compile(testing::random_grid(400, 300, true, 3)));
   std::vector<std::vector<std::uint64_t>> states;
@@ -101,7 +114,7 @@ TEST(GibbsSpinLattice, SameBitsForAnyNumberOfThreads) {
     tbb::task_arena arena(threads);
     arena.execute([&] {
       auto state = kernel.start(9, 4);
-      for (std::uint64_t sweep = 0; sweep < 5; ++sweep) kernel.sweep(state, sweep);
+      kernel.sweeps(state, 0, 5);
       states.push_back(state.words);
     });
     EXPECT_EQ(states.back(), states.front());

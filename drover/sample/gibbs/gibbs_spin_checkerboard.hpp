@@ -86,36 +86,44 @@ struct Checkerboard {
     }
   }
 
-  /// Draws every row once, first colour 0, then colour 1: draw(colour, y) for all y, in an order that keeps
-  /// what it touches in cache and lets bands of rows run in parallel. The result is that of the plain
-  /// order: a row reads the other colour in rows y - 1, y, y + 1 only, so colour 1 of a row may follow as
-  /// soon as colour 0 of these three is done; where they lie in another band it waits for all bands.
-  /// A band has `band` rows; lattices below `parallel_from` sites are not worth threads.
+  /// Draws every row of `count` sweeps, in each first colour 0, then colour 1: draw(sweep, colour, y) for
+  /// sweep < count and all y, in an order that keeps what it touches in cache and lets bands of rows run in
+  /// parallel. The result is that of the plain order. A half-sweep (sweep, colour) reads the rows y - 1, y,
+  /// y + 1 of the half-sweep before it only. So within a band half-sweep h follows one row behind half-sweep
+  /// h - 1, and leaves out the first and last h rows, which wait for the neighbouring band; when all bands
+  /// are done, these triangles on both sides of every border are filled, borders in parallel. Bands have at
+  /// least `band` rows where the lattice has; those below `parallel_from` sites are not worth threads.
+  /// `count` is at most sweeps_together(band).
   template <class DrawRow>
-  void sweep_rows(std::size_t band, std::size_t parallel_from, DrawRow draw) const {
+  void sweep_rows(std::size_t count, std::size_t band, std::size_t parallel_from, DrawRow draw) const {
+    assert(count <= sweeps_together(band));
+    const std::size_t bands = std::max<std::size_t>(1, height / band), steps = 2 * count;
     const auto for_each_band = [&](auto body) {
-      const std::size_t bands = (height + band - 1) / band;
-      const auto one = [&](std::size_t b) { body(b * band, std::min(height, (b + 1) * band)); };
+      const auto one = [&](std::size_t b) { body(b * height / bands, (b + 1) * height / bands); };
       if (size() < parallel_from)
         for (std::size_t b = 0; b < bands; ++b) one(b);
       else
         parallel_for(std::size_t{0}, bands, one);
     };
     for_each_band([&](std::size_t begin, std::size_t end) {
-      for (std::size_t y = begin; y < end; ++y) {
-        draw(0, y);
-        if (y >= begin + 2) draw(1, y - 1);
-      }
+      for (std::size_t front = begin; front < end; ++front)
+        for (std::size_t h = 0; h < steps && 2 * h <= front - begin; ++h) draw(h / 2, h % 2, front - h);
     });
-    for_each_band([&](std::size_t begin, std::size_t end) {
-      draw(1, begin);
-      if (end - begin > 1) draw(1, end - 1);
+    for_each_band([&](std::size_t begin, std::size_t) {
+      for (std::size_t h = 1; h < steps; ++h)
+        for (std::size_t k = 0; k < 2 * h; ++k) draw(h / 2, h % 2, (begin + height - h + k) % height);
     });
+  }
+
+  /// How many sweeps sweep_rows() can do at once: the triangles at two borders must not meet.
+  std::size_t sweeps_together(std::size_t band) const {
+    const std::size_t shortest = height / std::max<std::size_t>(1, height / band);
+    return std::clamp<std::size_t>((shortest + 1) / 4, 1, 4);
   }
 };
 
-/// All of a Kernel but the draws and the scores: a class derived from it has run(state, sweep, sums), where
-/// sums may be null, and log_scores().
+/// All of a Kernel but the draws and the scores: a class derived from it has run(state, first_sweep, count,
+/// sums), where sums may be null, and log_scores().
 template <class Derived>
 class CheckerboardKernel {
  public:
@@ -124,6 +132,7 @@ class CheckerboardKernel {
     std::uint32_t chain = 0;
     float inverse_temperature = 1;
     std::vector<std::uint64_t> words;  ///< as Checkerboard lays them out
+    std::vector<std::uint64_t> room;   ///< of kernels that count by bits; all zero between calls
 
     template <class Archive>
     void visit(Archive& archive) {
@@ -139,12 +148,17 @@ class CheckerboardKernel {
   std::size_t entry_count() const { return size(); }
 
   State start(std::uint64_t seed, std::uint32_t first_chain) const {
-    return {seed, first_chain, 1.0F, board_.start(seed, first_chain)};
+    return {seed, first_chain, 1.0F, board_.start(seed, first_chain), {}};
   }
-  void sweep(State& state, std::uint64_t sweep) const { derived().run(state, sweep, nullptr); }
-  void sweep(State& state, std::uint64_t sweep, ConditionalSums sums) const {
+  void sweep(State& state, std::uint64_t sweep) const { sweeps(state, sweep, 1); }
+  void sweep(State& state, std::uint64_t sweep, ConditionalSums sums) const { sweeps(state, sweep, 1, sums); }
+  /// Sweeps first .. first + count - 1: the same bits as one by one, but several go through memory together.
+  void sweeps(State& state, std::uint64_t first, std::uint64_t count) const {
+    derived().run(state, first, count, nullptr);
+  }
+  void sweeps(State& state, std::uint64_t first, std::uint64_t count, ConditionalSums sums) const {
     assert(sums.sums.size() == entry_count());
-    derived().run(state, sweep, sums.sums.data());
+    derived().run(state, first, count, sums.sums.data());
   }
   void read(const State& state, std::uint32_t, std::span<Value> values) const {
     board_.read(state.words, values);

@@ -34,16 +34,23 @@ HWY_INLINE FloatVector combine(FloatVector total, FloatMask mask, FloatVector te
 #endif
 }
 
+alignas(64) inline constexpr std::uint32_t single_bits[32] = {
+    1U << 0,  1U << 1,  1U << 2,  1U << 3,  1U << 4,  1U << 5,  1U << 6,  1U << 7,
+    1U << 8,  1U << 9,  1U << 10, 1U << 11, 1U << 12, 1U << 13, 1U << 14, 1U << 15,
+    1U << 16, 1U << 17, 1U << 18, 1U << 19, 1U << 20, 1U << 21, 1U << 22, 1U << 23,
+    1U << 24, 1U << 25, 1U << 26, 1U << 27, 1U << 28, 1U << 29, 1U << 30, 1U << 31};
+
 /// Bits k * vector_lanes .. of a word, as a mask.
 HWY_INLINE FloatMask mask_of(std::uint64_t word, std::size_t k) {
 #if HWY_TARGET <= HWY_AVX3
   const std::uint64_t part = word >> (k * vector_lanes);
   return hn::LoadMaskBits(FloatTag(), reinterpret_cast<const std::uint8_t*>(&part));
 #else
+  // One half of the word serves several vectors, so that it is spread once.
   const WordTag d;
-  const WordVector bits = hn::Set(d, static_cast<std::uint32_t>(word >> (k * vector_lanes)));
-  const WordVector bit = hn::Shl(hn::Set(d, 1U), hn::Iota(d, 0U));
-  return hn::RebindMask(FloatTag(), hn::TestBit(bits, bit));
+  const std::size_t first = k * vector_lanes;
+  const WordVector bits = hn::Set(d, static_cast<std::uint32_t>(word >> first / 32 * 32));
+  return hn::RebindMask(FloatTag(), hn::TestBit(bits, hn::Load(d, single_bits + first % 32)));
 #endif
 }
 
@@ -112,7 +119,7 @@ HWY_INLINE FloatMask draw_mask_of_odds(FloatVector odds, WordVector random) {
   const FloatTag d;
   const hn::RebindToSigned<FloatTag> di;
   const auto u = odd_number(random);
-  const auto rest = hn::Sub(hn::Set(di, 0x7fffffff), hn::Sub(u, hn::Set(di, 1)));
+  const auto rest = hn::Xor(u, hn::Set(di, 0x7ffffffe));  // 2^31 - u, as u is odd
   return hn::Lt(hn::Mul(hn::ConvertTo(d, u), odds), hn::ConvertTo(d, rest));
 }
 
@@ -129,6 +136,21 @@ HWY_INLINE std::uint64_t draw_word_of_odds(const FloatVector* HWY_RESTRICT odds,
 HWY_INLINE void add_to(float* HWY_RESTRICT sums, FloatVector p) {
   const FloatTag d;
   hn::StoreU(hn::Add(hn::LoadU(d, sums), p), d, sums);
+}
+
+/// sums[2 j] += p[j] for j < count.
+HWY_INLINE void add_to_every_second(float* HWY_RESTRICT sums, const float* HWY_RESTRICT p,
+                                    std::size_t count) {
+  const FloatTag d;
+  std::size_t j = 0;
+  // What lies between gets zeros added, all but what follows the last.
+  for (; j + vector_lanes < count; j += vector_lanes) {
+    alignas(64) float spread[2 * vector_lanes];
+    hn::StoreInterleaved2(hn::Load(d, p + j), hn::Zero(d), d, spread);
+    add_to(sums + 2 * j, hn::Load(d, spread));
+    add_to(sums + 2 * j + vector_lanes, hn::Load(d, spread + vector_lanes));
+  }
+  for (; j < count; ++j) sums[2 * j] += p[j];
 }
 
 /// Draws all 64 lanes.

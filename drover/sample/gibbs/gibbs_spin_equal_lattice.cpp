@@ -13,7 +13,7 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
-#include "drover/sample/lane_random-inl.hpp"
+#include "drover/sample/gibbs/gibbs_spin_draw-inl.hpp"
 
 #ifndef DROVER_EQUAL_LATTICE_ROW
 #define DROVER_EQUAL_LATTICE_ROW
@@ -29,7 +29,14 @@ struct EqualLatticeRow {
   const std::uint64_t *up, *level, *down;         // states of the other colour
   const std::uint64_t* border;                    // sites with a neighbour less
   const ThresholdPlanes *inside, *at_the_border;  // thresholds of the others, and of these
+  std::uint64_t* counts;                          // how often n was 1 .. 4, as below; null: not counted
+  std::size_t count_planes;                       // of which so many can be other than zero
 };
+
+// Counts of sweeps are numbers of so many bits, bit b of all sites together ("vertical" counters): the word
+// of bit b and case n is counts[((n - 1) * most_count_planes + b) * row_words + k].
+inline constexpr std::size_t most_count_planes = 5;
+inline constexpr std::size_t most_counted = (1 << most_count_planes) - 1;
 
 }  // namespace drover
 #endif
@@ -62,8 +69,23 @@ HWY_INLINE BitVector select(const BitVector* HWY_RESTRICT cases, const std::arra
   return bits;
 }
 
+// Adds one to the counts of the sites in each case.
+HWY_INLINE void count_sites(const BitVector* HWY_RESTRICT cases, std::uint64_t* HWY_RESTRICT counts,
+                            std::size_t row_words, std::size_t planes) {
+  const BitTag d;
+  for (std::size_t n = 1; n < 5; ++n) {
+    BitVector carry = cases[n];
+    for (std::size_t b = 0; b < planes; ++b) {
+      std::uint64_t* const at = counts + ((n - 1) * most_count_planes + b) * row_words;
+      const BitVector before = hn::LoadU(d, at);
+      hn::StoreU(hn::Xor(before, carry), d, at);
+      carry = hn::And(before, carry);
+    }
+  }
+}
+
 // Draws the 512 sites of a unit: x = [random < threshold], bit by bit from the top.
-template <bool has_border>
+template <bool has_border, bool counted>
 HWY_INLINE void draw_unit(const EqualLatticeRow& row, std::size_t unit, const LaneWords& lane_words,
                           std::uint32_t place) {
   const BitTag d;
@@ -75,6 +97,7 @@ HWY_INLINE void draw_unit(const EqualLatticeRow& row, std::size_t unit, const La
         row.shift ? hn::Or(hn::ShiftRight<1>(level), hn::ShiftLeft<63>(hn::LoadU(d, row.level + k + 1)))
                   : hn::Or(hn::ShiftLeft<1>(level), hn::ShiftRight<63>(hn::LoadU(d, row.level + k - 1)));
     count_cases(hn::LoadU(d, row.up + k), hn::LoadU(d, row.down + k), level, beside, cases[part]);
+    if constexpr (counted) count_sites(cases[part], row.counts + k, 8 * row.units, row.count_planes);
     if constexpr (has_border) border[part] = hn::LoadU(d, row.border + k);
     undecided[part] = hn::Set(d, ~std::uint64_t{0});
     drawn[part] = hn::Zero(d);
@@ -103,16 +126,60 @@ HWY_INLINE void draw_unit(const EqualLatticeRow& row, std::size_t unit, const La
     hn::StoreU(drawn[part], d, row.own + 8 * unit + part * bit_words);
 }
 
-void draw_equal_row(const EqualLatticeRow& row, const LaneRandom& random, std::uint32_t chain,
-                    std::uint64_t sweep, std::uint32_t place) {
-  const LaneWords lane_words(random, chain, sweep);
+template <bool counted>
+void draw_units(const EqualLatticeRow& row, const LaneWords& lane_words, std::uint32_t place) {
   for (std::size_t unit = 0; unit < row.units; ++unit) {
     std::uint64_t border = 0;
     for (std::size_t k = 8 * unit; k < 8 * unit + 8; ++k) border |= row.border[k];
     if (border)
-      draw_unit<true>(row, unit, lane_words, place + static_cast<std::uint32_t>(unit));
+      draw_unit<true, counted>(row, unit, lane_words, place + static_cast<std::uint32_t>(unit));
     else
-      draw_unit<false>(row, unit, lane_words, place + static_cast<std::uint32_t>(unit));
+      draw_unit<false, counted>(row, unit, lane_words, place + static_cast<std::uint32_t>(unit));
+  }
+}
+
+void draw_equal_row(const EqualLatticeRow& row, const LaneRandom& random, std::uint32_t chain,
+                    std::uint64_t sweep, std::uint32_t place) {
+  const LaneWords lane_words(random, chain, sweep);
+  if (row.counts)
+    draw_units<true>(row, lane_words, place);
+  else
+    draw_units<false>(row, lane_words, place);
+}
+
+// Adds sum_n counts_n p_n of a row's sites to every second of `sums`, n = 0 being what is left of `sweeps`,
+// and sets the counts to zero.
+void add_counted(std::uint64_t* HWY_RESTRICT counts, std::size_t row_words, std::size_t sites,
+                 std::size_t sweeps, const float* HWY_RESTRICT p, float* HWY_RESTRICT sums) {
+  const FloatTag f;
+  const hn::RebindToSigned<FloatTag> integers;
+  const hn::Rebind<std::uint8_t, FloatTag> some_bytes;
+  const hn::CappedTag<std::uint8_t, 64> bytes;
+  constexpr std::size_t byte_lanes = hn::MaxLanes(bytes);
+  const FloatVector never = hn::Set(f, static_cast<float>(sweeps) * p[0]);
+  for (std::size_t k = 0; 64 * k < sites; ++k) {
+    alignas(64) std::uint8_t numbers[4][64];
+    for (std::size_t n = 0; n < 4; ++n)
+      for (std::size_t first = 0; first < 64; first += byte_lanes) {
+        auto number = hn::Zero(bytes);
+        for (std::size_t b = 0; b < most_count_planes; ++b) {
+          const std::uint64_t* const plane = counts + (n * most_count_planes + b) * row_words + k;
+          const auto mask = hn::LoadMaskBits(bytes, reinterpret_cast<const std::uint8_t*>(plane) + first / 8);
+          number = hn::Or(number, hn::IfThenElseZero(mask, hn::Set(bytes, std::uint8_t(1U << b))));
+        }
+        hn::Store(number, bytes, numbers[n] + first);
+      }
+    for (std::size_t plane = 0; plane < 4 * most_count_planes; ++plane) counts[plane * row_words + k] = 0;
+    alignas(64) float total[64];
+    for (std::size_t v = 0; v < vector_count; ++v) {
+      FloatVector sum = never;
+      for (std::size_t n = 0; n < 4; ++n) {
+        const auto number = hn::PromoteTo(integers, hn::Load(some_bytes, numbers[n] + v * vector_lanes));
+        sum = hn::MulAdd(hn::ConvertTo(f, number), hn::Set(f, p[n + 1] - p[0]), sum);
+      }
+      hn::Store(sum, f, total + v * vector_lanes);
+    }
+    add_to_every_second(sums + 128 * k, total, std::min<std::size_t>(64, sites - 64 * k));
   }
 }
 
@@ -126,6 +193,7 @@ namespace drover {
 namespace {
 
 HWY_EXPORT(draw_equal_row);
+HWY_EXPORT(add_counted);
 
 constexpr std::size_t band = 128;  // rows of one task
 
@@ -167,42 +235,50 @@ int GibbsSpinEqualLattice::neighbours_inside(std::size_t y) const {
   return !lattice_.periodic_y && (y == 0 || y + 1 == lattice_.height) ? 3 : 4;
 }
 
-// The conditionals of one row, about to be drawn.
-void GibbsSpinEqualLattice::add_conditionals(const State& state, std::size_t colour, std::size_t y,
+// What `sweeps` sweeps have counted in a row becomes conditionals. Sites at an open border have a neighbour
+// less, and are mended first, one by one.
+void GibbsSpinEqualLattice::add_conditionals(State& state, std::size_t colour, std::size_t y,
+                                             std::size_t sweeps, const Conditionals& conditionals,
                                              float* sums) const {
-  float p[5][5] = {};
-  for (int neighbours = 2; neighbours <= 4; ++neighbours)
-    for (int n = 0; n <= neighbours; ++n)
-      p[neighbours][n] = static_cast<float>(probability(neighbours, n, state.inverse_temperature));
-  const std::size_t shift = Checkerboard::shift(colour, y);
-  const std::uint64_t* const words = state.words.data();
-  const auto bit = [&](std::size_t row, std::size_t j) {
-    return static_cast<int>(words[row + j / 64] >> j % 64 & 1);
-  };
-  const std::size_t up = board_.row(1 - colour, above(y)), down = board_.row(1 - colour, below(y));
-  const std::size_t level = board_.row(1 - colour, y);
-  for (std::size_t j = 0; j < board_.row_sites(colour, y); ++j) {
-    const int left = shift ? bit(level, j) : bit(level - 1, j + 63),
-              right = shift ? bit(level, j + 1) : bit(level, j);
-    const int n = bit(up, j) + bit(down, j) + left + right;
-    const int neighbours = neighbours_inside(y) - static_cast<int>(border_[shift][j / 64] >> j % 64 & 1);
-    sums[y * board_.width + 2 * j + shift] += p[neighbours][n];
+  const std::size_t words = board_.row_words(), shift = Checkerboard::shift(colour, y);
+  std::uint64_t* const counts = state.room.data() + counts_of_row(colour, y);
+  const auto &p = conditionals[neighbours_inside(y)], &p_border = conditionals[neighbours_inside(y) - 1];
+  float* const first = sums + y * board_.width + shift;
+  const std::size_t sites = board_.row_sites(colour, y);
+  for (std::size_t j : {std::size_t{0}, sites - 1}) {
+    if (!(border_[shift][j / 64] >> j % 64 & 1)) continue;
+    float mend = static_cast<float>(sweeps) * (p_border[0] - p[0]);
+    for (std::size_t n = 0; n < 4; ++n) {
+      std::size_t count = 0;
+      for (std::size_t b = 0; b < most_count_planes; ++b)
+        count |= (counts[(n * most_count_planes + b) * words + j / 64] >> j % 64 & 1) << b;
+      mend += static_cast<float>(count) * (p_border[n + 1] - p_border[0] - p[n + 1] + p[0]);
+    }
+    first[2 * j] += mend;
   }
+  HWY_DYNAMIC_DISPATCH(add_counted)(counts, words, sites, sweeps, p.data(), first);
 }
 
-void GibbsSpinEqualLattice::run(State& state, std::uint64_t sweep, float* sums) const {
+std::size_t GibbsSpinEqualLattice::counts_of_row(std::size_t colour, std::size_t y) const {
+  return (colour * board_.height + y) * board_.row_words() * 4 * most_count_planes;
+}
+
+void GibbsSpinEqualLattice::run(State& state, std::uint64_t first, std::uint64_t count, float* sums) const {
   const LaneRandom random(state.seed, Stream::sweep);
   std::array<ThresholdPlanes, 5> planes;  // by number of neighbours
+  Conditionals conditionals{};
   for (int neighbours = 2; neighbours <= 4; ++neighbours)
     for (int n = 0; n < 5; ++n) {
-      const std::uint64_t threshold =
-          n <= neighbours ? threshold_of(probability(neighbours, n, state.inverse_temperature)) : 0;
+      const long double p = n <= neighbours ? probability(neighbours, n, state.inverse_temperature) : 0;
+      conditionals[neighbours][n] = static_cast<float>(p);
+      const std::uint64_t threshold = threshold_of(p);
       for (int b = 0; b < 64; ++b)
         planes[neighbours][b][n] = threshold >> (63 - b) & 1 ? ~std::uint64_t{0} : 0;
     }
+  if (sums) state.room.resize(counts_of_row(2, 0), 0);
   std::uint64_t* const words = state.words.data();
-  const auto draw = [&](std::size_t colour, std::size_t y) {
-    if (sums) add_conditionals(state, colour, y, sums);
+  std::uint64_t done = 0, counted = 0;
+  const auto draw = [&](std::size_t sweep, std::size_t colour, std::size_t y) {
     const std::size_t shift = Checkerboard::shift(colour, y);
     const int inside = neighbours_inside(y);
     const EqualLatticeRow row{.units = board_.row_words() / 8,
@@ -213,12 +289,27 @@ void GibbsSpinEqualLattice::run(State& state, std::uint64_t sweep, float* sums) 
                               .down = words + board_.row(1 - colour, below(y)),
                               .border = border_[shift].data(),
                               .inside = &planes[inside],
-                              .at_the_border = &planes[inside - 1]};
+                              .at_the_border = &planes[inside - 1],
+                              .counts = sums ? state.room.data() + counts_of_row(colour, y) : nullptr,
+                              .count_planes = std::bit_width(counted + sweep + 1)};
     const auto place = static_cast<std::uint32_t>((colour * board_.height + y) * row.units);
-    HWY_DYNAMIC_DISPATCH(draw_equal_row)(row, random, state.chain, sweep, place);
+    HWY_DYNAMIC_DISPATCH(draw_equal_row)(row, random, state.chain, first + done + sweep, place);
     board_.mend_row(words, colour, y);
   };
-  board_.sweep_rows(band, 1 << 18, draw);
+  while (done < count) {
+    const std::uint64_t together =
+        std::min<std::uint64_t>({board_.sweeps_together(band), count - done, most_counted - counted});
+    board_.sweep_rows(together, band, 1 << 18, draw);
+    done += together;
+    counted += together;
+    if (counted < most_counted && done < count) continue;
+    if (sums)
+      parallel_for(std::size_t{0}, board_.height, [&](std::size_t y) {
+        for (std::size_t colour = 0; colour < 2; ++colour)
+          add_conditionals(state, colour, y, counted, conditionals, sums);
+      });
+    counted = 0;
+  }
 }
 
 // Sums are counts of bits: sum_i x_i (field - weight / 2 * neighbours_i) + weight * pairs of ones.

@@ -51,21 +51,6 @@ HWY_INLINE void combine_word(const LatticeRow& row, std::size_t k, FloatVector* 
   }
 }
 
-// sums[2 j] += p[j] for j < count.
-HWY_INLINE void add_to_every_second(float* HWY_RESTRICT sums, const float* HWY_RESTRICT p,
-                                    std::size_t count) {
-  const FloatTag d;
-  std::size_t j = 0;
-  // What lies between gets zeros added, all but what follows the last.
-  for (; j + vector_lanes < count; j += vector_lanes) {
-    alignas(64) float spread[2 * vector_lanes];
-    hn::StoreInterleaved2(hn::Load(d, p + j), hn::Zero(d), d, spread);
-    add_to(sums + 2 * j, hn::Load(d, spread));
-    add_to(sums + 2 * j + vector_lanes, hn::Load(d, spread + vector_lanes));
-  }
-  for (; j < count; ++j) sums[2 * j] += p[j];
-}
-
 template <bool product, bool summed>
 HWY_INLINE void draw_words(const LatticeRow& row, float inverse_temperature, const LaneWords& lane_words,
                            std::uint32_t place, float* HWY_RESTRICT sums) {
@@ -137,7 +122,7 @@ namespace {
 HWY_EXPORT(draw_row);
 HWY_EXPORT(score_row);
 
-constexpr std::size_t band = 32;  // rows of one task
+constexpr std::size_t band = 64;  // rows of one task
 
 // Floats before a row, so that the number before the first exists and rows stay aligned.
 constexpr std::size_t term_margin = 16;
@@ -202,18 +187,22 @@ GibbsSpinLattice::GibbsSpinLattice(const Lattice& lattice)
   moderate_ = largest <= 80;
 }
 
-void GibbsSpinLattice::run(State& state, std::uint64_t sweep, float* sums) const {
+void GibbsSpinLattice::run(State& state, std::uint64_t first, std::uint64_t count, float* sums) const {
   const LaneRandom random(state.seed, Stream::sweep);
   const bool odds = moderate_ && state.inverse_temperature == 1;
-  const auto draw = [&](std::size_t colour, std::size_t y) {
+  std::uint64_t done = 0;
+  const auto draw = [&](std::size_t sweep, std::size_t colour, std::size_t y) {
     const LatticeRow row = row_of(board_, odds ? odds_ : weights_, state.words.data(), colour, y);
     const auto place = static_cast<std::uint32_t>((colour * board_.height + y) * board_.row_words());
     HWY_DYNAMIC_DISPATCH(draw_row)
-    (row, odds, state.inverse_temperature, random, state.chain, sweep, place,
+    (row, odds, state.inverse_temperature, random, state.chain, first + done + sweep, place,
      sums ? sums + y * board_.width : nullptr);
     board_.mend_row(state.words.data(), colour, y);
   };
-  board_.sweep_rows(band, 1 << 16, draw);
+  for (std::uint64_t together = 0; done < count; done += together) {
+    together = std::min<std::uint64_t>(board_.sweeps_together(band), count - done);
+    board_.sweep_rows(together, band, 1 << 16, draw);
+  }
 }
 
 void GibbsSpinLattice::log_scores(const State& state, std::span<double> scores) const {

@@ -7,6 +7,7 @@
 // Use it for one long chain on a big grid recognised by recognise_lattice(): open borders of any size,
 // periodic sides even (is_checkerboard()), both sides at least 3. Equal couplings: GibbsSpinEqualLattice.
 // Several chains: GibbsSpinLanes. Threads share bands of rows; the bits do not depend on them.
+// Several sweeps go through memory together, each a row or two behind the one before.
 #pragma once
 
 #include <cstdint>
@@ -34,7 +35,7 @@ class GibbsSpinLattice : public CheckerboardKernel<GibbsSpinLattice> {
 
  private:
   friend class CheckerboardKernel<GibbsSpinLattice>;
-  void run(State& state, std::uint64_t sweep, float* sums) const;
+  void run(State& state, std::uint64_t first, std::uint64_t count, float* sums) const;
 
   bool moderate_ = false;  ///< products of odds stay in the range of floats
   double log_constant_ = 0;

@@ -386,7 +386,7 @@ void HerdedGibbsLattice::sweep(State& state, std::uint64_t sweep) const {
   const float roundings[2] = {rounding(sweep, 0), rounding(sweep, 1)};
   std::uint64_t* const words = state.words.data();
   const std::vector<Numbers>& odds = state.odds.empty() ? odds_ : state.odds;
-  board_.sweep_rows(band, parallel_from, [&](std::size_t colour, std::size_t y) {
+  board_.sweep_rows(1, band, parallel_from, [&](std::size_t, std::size_t colour, std::size_t y) {
     HerdedLatticeRow row = row_of(words, colour, y);
     row.phases = state.phases.data() + block(colour, y);
     row.fields = odds.data();
