@@ -15,6 +15,7 @@ Method ais_method();
 Method annealed_gibbs_method();
 Method icm_method();
 Method portfolio_method();
+Method max_flow_method();
 Method herded_gibbs_method();
 Method gwg_method();
 Method bp_method();

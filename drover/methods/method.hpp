@@ -37,7 +37,9 @@ class Problem {
   /// With gates as they are, for methods that know them.
   const Graph& compact_graph() const { return graph_; }
   /// Tables of pairs as the model states them (PairTables::kept), where the model is known.
-  Graph table_graph() const;
+  /// `decided`: further variables to hold at a value, where the model is known.
+  Graph table_graph(const Evidence& decided = {}) const;
+  bool knows_model() const { return model_ != nullptr; }
   const InferenceOptions& options() const { return options_; }
   const RunControl& control() const { return control_; }
   /// Where chains and iterations that can be started anywhere begin, unless it is empty.

@@ -1,6 +1,6 @@
-// The registry's entry for the portfolio: what can be maximised out goes
-// (drover/infer/maximum_reduction.hpp), each part of what remains is searched with a proof in view
-// (drover/infer/best_state_search.hpp), and annealing takes turns with that search.
+// The registry's entry for the portfolio: what roof duality decides is held (drover/infer/spin_cuts.hpp),
+// what can be maximised out goes (drover/infer/maximum_reduction.hpp), each part of what remains is searched
+// with a proof in view (drover/infer/best_state_search.hpp), and annealing takes turns with that search.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,6 +13,7 @@
 #include "drover/infer/branch_and_bound.hpp"
 #include "drover/infer/maximum_reduction.hpp"
 #include "drover/infer/sequential_reweighting.hpp"
+#include "drover/infer/spin_cuts.hpp"
 #include "drover/infer/support.hpp"
 #include "drover/methods/all.hpp"
 #include "drover/methods/gibbs_kernel.hpp"
@@ -27,6 +28,7 @@ constexpr std::size_t most_variables = 20'000;
 constexpr double all_work = 4e9;  // table entries without a time limit: about half a minute
 constexpr double first_slice = 1e7, longest_slice = 4e8;
 constexpr std::uint32_t reads = 64;
+constexpr std::uint64_t roof_work = 100'000'000;  // arcs: about a second
 
 double table_entries(const Graph& graph) {
   double entries = 4 * static_cast<double>(graph.spin_pairs.size());
@@ -216,8 +218,25 @@ void find_others(const Problem& problem, const RunControl& control, BestStateRes
         "the states are those found so far: that no other is among the best is not proven");
 }
 
+// The variables, of the model, whose value in every best state roof duality knows.
+Evidence decided_by_roof_duality(const Problem& problem, const RunControl& control) {
+  Evidence decided;
+  const Graph& graph = problem.graph();
+  if (!graph.is_spin() || !problem.knows_model()) return decided;
+  const RunControl part(
+      control, control.has_time_limit() ? std::optional(0.1 * control.seconds_left()) : std::nullopt);
+  const SpinCut cut = roof_duality(graph, part, roof_work);
+  for (VariableId v = 0; v < graph.size(); ++v) {
+    if (!cut.decided[v]) continue;
+    decided.variables.push_back(graph.model_variable[v]);
+    decided.values.push_back(cut.state[v]);
+  }
+  return decided;
+}
+
 BestStateResult best_one(const Problem& problem, const RunControl& control) {
-  const Graph tables = problem.table_graph();
+  const Evidence decided = decided_by_roof_duality(problem, control);
+  const Graph tables = problem.table_graph(decided);
   const MaximumReduction reduction(tables, {4, 64});
   std::vector<std::unique_ptr<PartSearch>> parts;
   for (const MaximumReduction::Part& part : reduction.parts())
@@ -225,7 +244,8 @@ BestStateResult best_one(const Problem& problem, const RunControl& control) {
   if (!problem.start().empty())
     for (const auto& part : parts) {
       std::vector<Value> x;
-      for (VariableId v : part->variables()) x.push_back(problem.start()[v]);
+      for (VariableId v : part->variables())
+        x.push_back(problem.start()[problem.graph().free_variable[tables.model_variable[v]]]);
       part->search().offer(x);
     }
 
@@ -253,17 +273,20 @@ BestStateResult best_one(const Problem& problem, const RunControl& control) {
     result.details["proven_by"] = "junction tree";
     return result;
   }
-  result.assignment.resize(tables.size());
+  std::vector<Value> found(tables.size());
   for (const auto& part : parts)
     for (std::size_t k = 0; k < part->variables().size(); ++k)
-      result.assignment[part->variables()[k]] = part->search().state()[k];
-  reduction.extend(result.assignment);
+      found[part->variables()[k]] = part->search().state()[k];
+  reduction.extend(found);
+  const std::vector<Value> whole = whole_assignment(tables, found);
+  for (VariableId v : problem.graph().model_variable) result.assignment.push_back(whole[v]);
   result.log_score = log_score(problem.graph(), result.assignment);
   // Costs of very different sizes leave too few digits for a proof.
   result.optimal = now.proven && now.tolerance <= 1e-6 * (1 + std::abs(result.log_score));
   result.upper = result.optimal ? result.log_score : std::max(now.upper, result.log_score + now.tolerance);
   result.details["gap"] = result.upper - result.log_score;
   result.details["work"] = now.work;
+  result.details["decided"] = decided.variables.size();
   tell(parts, reduction, result);
   return result;
 }

@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cassert>
 #include <cmath>
 #include <vector>
 
@@ -43,6 +44,7 @@ std::span<const Method> all_methods() {
   static const std::vector<Method> methods = {
       exact_method(),
       portfolio_method(),
+      max_flow_method(),
       race_method(),
       bracket_method(),
       gibbs_method(),
@@ -95,8 +97,12 @@ Problem::Problem(const Model& model, const Evidence& evidence, InferenceOptions 
   evidence_ = evidence;
 }
 
-Graph Problem::table_graph() const {
-  Graph tables = model_ == nullptr ? graph() : compile(*model_, evidence_, PairTables::kept);
+Graph Problem::table_graph(const Evidence& decided) const {
+  assert(decided.variables.empty() || model_ != nullptr);
+  Evidence all = evidence_;
+  all.variables.insert(all.variables.end(), decided.variables.begin(), decided.variables.end());
+  all.values.insert(all.values.end(), decided.values.begin(), decided.values.end());
+  Graph tables = model_ == nullptr ? graph() : compile(*model_, all, PairTables::kept);
   return tables.gates.size() > 0 && can_expand_gates(tables) ? expand_gates(tables) : tables;
 }
 
@@ -232,7 +238,10 @@ std::vector<std::string_view> preference(const Problem& problem, Task task) {
       return positive ? std::vector<std::string_view>{"exact", "gibbs"}
                       : std::vector<std::string_view>{"exact", "blocked-gibbs", "gibbs", "bp"};
     case Task::map:
-      return {"exact", "portfolio", "annealed-gibbs", "max-product"};
+      // A cut costs little where a tree may take minutes.
+      if (problem.options().best == 1 && problem.graph().size() > 256)
+        return {"max-flow", "exact", "portfolio", "annealed-gibbs", "max-product"};
+      return {"exact", "max-flow", "portfolio", "annealed-gibbs", "max-product"};
     case Task::logz:
       return {"exact", "bracket", "ais", "bp"};
   }
@@ -265,7 +274,8 @@ Choice choose_method(const Problem& problem, Task task, bool tried_exact) {
       continue;
     }
     if (name == "exact") return {&method, exact_reason(problem)};
-    return {&method, fmt::format("not {}", refused)};
+    return {&method, refused.empty() ? fmt::format("it fits this model: {}", method.summary)
+                                     : fmt::format("not {}", refused)};
   }
   throw Error(ErrorKind::misfit, fmt::format("no method fits this model: {}", refused));
 }
