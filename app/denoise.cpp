@@ -23,10 +23,14 @@ struct Denoise {
 };
 
 void print_result(const Denoised& result, const std::string& out) {
-  print_text(fmt::format("{}: {} x {} pixels, {}, {} sweeps, sigma {:.4g}{}, coupling {:.4g}, {:.3f} s\n{}\n",
-                         out, result.noisy.width, result.noisy.height, result.provenance.method,
-                         result.sweeps, result.sigma, result.sigma_estimated ? " (estimated)" : "",
-                         result.coupling, result.provenance.seconds, judge(result).text));
+  print_text(fmt::format("{}: {} x {} pixels, {}, {} sweeps, sigma {:.4g}{}{}, {:.3f} s\n{}\n", out,
+                         result.noisy.width, result.noisy.height, result.provenance.method, result.sweeps,
+                         result.sigma, result.sigma_estimated ? " (estimated)" : "",
+                         result.levels > 2 && result.provenance.method == "scale-mixture"
+                             ? std::string()
+                             : fmt::format(", coupling {:.4g}{}", result.coupling,
+                                           result.coupling_estimated ? " (estimated)" : ""),
+                         result.provenance.seconds, judge(result).text));
 }
 
 int run(const Call& call, Denoise& denoising) {

@@ -6,15 +6,17 @@
 #include <cmath>
 
 #include "drover/core/error.hpp"
+#include "drover/image/binary_posterior.hpp"
+#include "drover/image/grey_posterior.hpp"
 #include "drover/methods/method.hpp"
 
 namespace drover {
 
 namespace {
 
-constexpr std::string_view usual_method = "herded-gibbs";
-constexpr std::uint64_t usual_sweeps = 30;
-constexpr double usual_coupling = 1, usual_grey_coupling = 8;
+constexpr std::string_view binary_method = "image-gibbs", grey_method = "scale-mixture";
+constexpr std::uint64_t usual_sweeps = 30, usual_iterations = 25, usual_burn_in = 10;
+constexpr double usual_grey_coupling = 8;
 
 std::vector<double> pixels(const GreyImage& image) {
   std::vector<double> values;
@@ -47,7 +49,6 @@ void take_images(const GreyImage& image, const DenoiseOptions& options, Denoised
 /// What this question means where nothing is said: one chain from the image itself, few sweeps.
 InferenceOptions with_defaults(const InferenceOptions& given) {
   InferenceOptions options = given;
-  if (options.method == "auto") options.method = usual_method;
   if (!options.chains.sweeps) options.chains.sweeps = usual_sweeps;
   if (!options.messages.iterations) options.messages.iterations = options.chains.sweeps;
   if (!options.chains.count) options.chains.count = 1;
@@ -114,6 +115,74 @@ void measure(Denoised& result) {
   result.error_before = mean_squared_error(alone, result.truth);
 }
 
+/// Parameters that are not given, by the image; the image is then one of even light, black at -1, white at
+/// +1.
+void estimate(const DenoiseOptions& options, const RunControl& control, Denoised& result) {
+  result.sigma_estimated = !options.sigma;
+  result.coupling_estimated = !options.coupling && options.levels == 2;
+  if (options.levels == 2) {
+    BinaryImageModel model =
+        estimate_binary_model(result.noisy, options.coupling, options.sigma, options.inference.seed, control);
+    result.black = model.black;
+    result.white = model.white;
+    result.light_evened = !model.even_light;
+    normalise(result.noisy, model);
+    result.coupling = model.coupling;
+    result.sigma = model.sigma;
+  } else {
+    result.coupling = options.coupling.value_or(usual_grey_coupling);
+    // Both take texture for noise, each in its own way.
+    result.sigma = options.sigma
+                       ? *options.sigma
+                       : std::min(estimate_sigma_grey(result.noisy), estimate_sigma_median(result.noisy));
+  }
+}
+
+/// What is done when no method is named: image-gibbs and scale-mixture, which know that it is an image.
+void run_usual(const DenoiseOptions& options, const RunControl& control, Denoised& result) {
+  const Chains& chains = options.inference.chains;
+  if (options.levels == 2) {
+    result.chains = chains.count.value_or(1);
+    BinaryPosterior found = binary_posterior(
+        result.noisy, result.sigma, result.coupling, result.chains, chains.burn_in.value_or(usual_burn_in),
+        chains.sweeps.value_or(usual_sweeps), options.inference.seed, control);
+    result.mean = std::move(found.mean);
+    result.sweeps = found.sweeps;
+    result.provenance.method = binary_method;
+    result.provenance.because = "it is made for black and white images";
+  } else {
+    const auto iterations =
+        static_cast<std::uint32_t>(options.inference.messages.iterations.value_or(usual_iterations));
+    const GreyPosterior found = grey_posterior(result.noisy, result.sigma, iterations, control);
+    result.mean.reserve(found.mean.size());
+    for (const float x : found.mean) result.mean.push_back(std::clamp(static_cast<double>(x), -1.0, 1.0));
+    result.sweeps = found.iterations;
+    result.chains = 1;
+    result.provenance.method = grey_method;
+    result.provenance.because = "it is made for photographs";
+    if (found.iterations < iterations)
+      result.provenance.warnings.push_back(
+          fmt::format("ended after {} of {} iterations", found.iterations, iterations));
+  }
+  result.updates =
+      static_cast<double>(result.noisy.values.size()) * static_cast<double>(result.sweeps) * result.chains;
+}
+
+/// Many pixels that are neither black nor white, once neighbours are averaged: a photograph.
+bool looks_grey(const NoisyImage& image) {
+  if (image.range == PixelRange::two || image.width < 3 || image.height < 3) return false;
+  double grey = 0, seen = 0;
+  for (std::size_t y = 1; y + 1 < image.height; y += 3)
+    for (std::size_t x = 1; x + 1 < image.width; x += 3) {
+      double sum = 0;
+      for (std::size_t r = y - 1; r <= y + 1; ++r)
+        for (std::size_t c = x - 1; c <= x + 1; ++c) sum += image.values[r * image.width + c];
+      grey += std::abs(sum / 9) < 0.5;
+      ++seen;
+    }
+  return grey > 0.5 * seen;
+}
+
 }  // namespace
 
 void describe(OptionList& list, DenoiseOptions& options) {
@@ -122,15 +191,18 @@ void describe(OptionList& list, DenoiseOptions& options) {
        {"thin", "samples", "scan", "target-rhat", "target-mcse", "bond-share", "redraw", "tolerance",
         "forest", "temperatures", "min-inverse-temperature", "pairs", "check", "checkpoint", "resume"})
     list.remove(name);
-  list.explain("method", "any method that gives marginals or a best state; auto is herded-gibbs");
+  list.explain("method",
+               "any method that gives marginals or a best state; auto: image-gibbs for black and white, "
+               "scale-mixture for grey levels, which take the least time and memory");
   list.explain("chains", "independent chains; climbs of icm; annealing runs", "1");
   list.explain("sweeps", "sweeps after burn-in", std::to_string(usual_sweeps));
-  list.explain("burn-in", "sweeps discarded first", "0: the image is a good start");
-  list.explain("iterations", "rounds of message passing or mean field", "as many as sweeps");
+  list.explain("burn-in", "sweeps discarded first", "0: the image is a good start; auto: 10");
+  list.explain("iterations", "rounds of message passing or mean field",
+               "as many as sweeps; auto with grey levels: 25");
   list.add("levels", "N", "grey levels of the result; 2 is black and white", options.levels, {2, 256});
   list.add("coupling", "J", "how much neighbours like to agree (log factor J s s', each pair once)",
            options.coupling, {-1e300, 1e300},
-           fmt::format("{}; with more levels {}", usual_coupling, usual_grey_coupling));
+           fmt::format("estimated; with more levels {}, and auto does without", usual_grey_coupling));
   list.add("sigma", "X", "standard deviation of the noise, where black is -1 and white +1", options.sigma,
            {1e-9, 1000}, "estimated");
   list.add("noise", "X",
@@ -147,13 +219,26 @@ Denoised denoise(const GreyImage& image, const DenoiseOptions& options, const Ru
   with_threads(control, [&] {
     result.levels = options.levels;
     take_images(image, options, result);
-    const bool binary = options.levels == 2;
-    result.coupling = options.coupling.value_or(binary ? usual_coupling : usual_grey_coupling);
-    result.sigma_estimated = !options.sigma;
-    result.sigma = options.sigma ? *options.sigma
-                   : binary      ? estimate_sigma(result.noisy)
-                                 : estimate_sigma_grey(result.noisy);
+    const bool grey_as_two = options.levels == 2 && !options.sigma && looks_grey(result.noisy);
+    estimate(options, control, result);
     fail_if_stopped(control, "denoising");
+    Provenance& provenance = result.provenance;
+    provenance.question = "denoise";
+    provenance.input = options.input;
+    provenance.seed = options.inference.seed;
+    if (grey_as_two)
+      provenance.warnings.emplace_back(
+          "the picture has many greys, and becomes black and white: more levels (256) keep them");
+    if (options.inference.method == "auto") {
+      run_usual(options, control, result);
+      result.output = output_image(result, options.grey);
+      measure(result);
+      if (control.stop_requested())
+        provenance.warnings.emplace_back("interrupted: this is the result so far");
+      provenance.options = resolved_options(options, options.inference, result, {});
+      provenance.seconds = control.seconds() - start;
+      return;
+    }
     InferenceOptions inference = with_defaults(options.inference);
     inference.start = most_likely_states(result.noisy, options.levels);
     Graph graph =
@@ -174,16 +259,8 @@ Denoised denoise(const GreyImage& image, const DenoiseOptions& options, const Ru
     result.output = output_image(result, options.grey);
     measure(result);
 
-    Provenance& provenance = result.provenance;
-    provenance.question = "denoise";
-    provenance.input = options.input;
     provenance.method = method.name;
-    if (options.inference.method == "auto")
-      provenance.because = fmt::format("{} is the default for images", usual_method);
-    provenance.seed = options.inference.seed;
-    // The paper's recipe, few sweeps from the image itself, is judged by the picture: no chain of it has
-    // converged, and that is known.
-    if (options.inference.method != "auto") provenance.warnings = std::move(facts.warnings);
+    provenance.warnings.insert(provenance.warnings.end(), facts.warnings.begin(), facts.warnings.end());
     provenance.details = std::move(facts.details);
     for (const std::string& name : unused_options(method, task, options.inference))
       provenance.warnings.push_back(
@@ -213,6 +290,10 @@ JsonObject to_json(const Denoised& result) {
   object.add("height", result.noisy.height);
   object.add("levels", result.levels);
   object.add("coupling", result.coupling);
+  object.add("coupling_estimated", result.coupling_estimated);
+  object.add("black", 0.5 * (result.black + 1));
+  object.add("white", 0.5 * (result.white + 1));
+  object.add("light_evened", result.light_evened);
   object.add("sigma", result.sigma);
   object.add("sigma_estimated", result.sigma_estimated);
   if (!result.truth.empty()) {

@@ -30,9 +30,10 @@ struct DenoiseOptions {
   std::optional<double> coupling{};  ///< how much neighbours like to agree
   std::optional<double> sigma{};     ///< standard deviation of the noise, where black is -1 and white +1
   double noise = 0;  ///< first add noise of this standard deviation; the image itself is then the truth
-  double truncation = 0.5;  ///< grey levels: differences of neighbours beyond this cost no more
-  bool grey = false;        ///< the output is the posterior mean, not the nearest level
-  GreyImage truth{};        ///< to measure the error; may be empty
+  double truncation =
+      0.5;  ///< grey levels, of methods other than auto: differences of neighbours beyond this cost no more
+  bool grey = false;  ///< the output is the posterior mean, not the nearest level
+  GreyImage truth{};  ///< to measure the error; may be empty
   std::string truth_name = "the clean image";
   std::string input{};  ///< what the image is called
 };
@@ -47,6 +48,9 @@ struct Denoised {
   std::vector<double> truth;  ///< empty when it is not known
   std::uint32_t levels = 2;
   double coupling = 0;
+  bool coupling_estimated = false;
+  double black = -1, white = 1;  ///< levels that were taken for black and white; -1 and 1 are the ends
+  bool light_evened = false;     ///< slow changes of the light were taken out
   double sigma = 0;
   bool sigma_estimated = false;
   std::uint64_t sweeps = 0;

@@ -33,7 +33,7 @@ TEST(Denoise, FieldsOfTheContract) {
        {"command", "version", "model", "seed", "warnings", "settings", "method", "seconds", "error",
         "misclassified", "sigma", "width", "height", "coupling", "chosen_because"})
     EXPECT_TRUE(json.contains(field)) << field;
-  EXPECT_EQ(json["method"], "herded-gibbs");
+  EXPECT_EQ(json["method"], "image-gibbs");
   EXPECT_EQ(json["sweeps"], 30);
   EXPECT_EQ(json["width"], 128);
   EXPECT_NEAR(json["sigma"].get<double>(), 1, 0.05);

@@ -1,0 +1,155 @@
+// The posteriors that are made for images: against enumeration, known parameters, and filters.
+#include <gtest/gtest.h>
+#include <tbb/task_arena.h>
+
+#include <cmath>
+
+#include "drover/compile/graph.hpp"
+#include "drover/core/random.hpp"
+#include "drover/image/binary_posterior.hpp"
+#include "drover/image/grey_posterior.hpp"
+#include "drover/infer/enumerate.hpp"
+
+namespace drover {
+namespace {
+
+TEST(BinaryPosterior, AgreesWithEnumeration) {
+  for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+    RandomSequence random(seed, Stream::generate);
+    std::vector<double> values;
+    for (int p = 0; p < 12; ++p) values.push_back(1.5 * random.normal());
+    const NoisyImage image{4, 3, PixelRange::open, values};
+    const double coupling = 0.1 + 0.08 * static_cast<double>(seed);
+    const Enumeration exact = enumerate(compile(denoising_model(image, 0.9, coupling)));
+    const BinaryPosterior found = binary_posterior(image, 0.9, coupling, 2, 50, 20000, seed);
+    // Conditional expectations vary by at most 1, and 40,000 sweeps of a weakly coupled grid are thousands of
+    // independent ones: five standard errors of 2,000 draws.
+    for (std::size_t p = 0; p < 12; ++p)
+      EXPECT_NEAR(found.mean[p], 2 * exact.marginals[p][1] - 1, 5 / std::sqrt(2000.0)) << seed << " " << p;
+  }
+}
+
+/// Draws of an Ising model, by its own long chain.
+std::vector<double> ising_draw(std::size_t width, std::size_t height, double coupling, std::uint64_t seed) {
+  RandomSequence random(seed, Stream::generate);
+  std::vector<double> spins;
+  for (std::size_t i = 0; i < width * height; ++i) spins.push_back(random.uniform() < 0.5 ? -1 : 1);
+  for (int sweep = 0; sweep < 200; ++sweep)
+    for (std::size_t y = 0; y < height; ++y)
+      for (std::size_t x = 0; x < width; ++x) {
+        const std::size_t i = y * width + x;
+        const double n = (x > 0 ? spins[i - 1] : 0) + (x + 1 < width ? spins[i + 1] : 0) +
+                         (y > 0 ? spins[i - width] : 0) + (y + 1 < height ? spins[i + width] : 0);
+        spins[i] = random.uniform() * (1 + std::exp(-2 * coupling * n)) < 1 ? 1 : -1;
+      }
+  return spins;
+}
+
+TEST(BinaryModel, FindsCouplingLevelsLightAndNoise) {
+  const std::size_t width = 120, height = 100;
+  for (const double coupling : {0.35, 0.45}) {
+    const std::vector<double> spins = ising_draw(width, height, coupling, 3);
+    NoisyImage image{width, height, PixelRange::open, {}};
+    RandomSequence random(9, Stream::generate);
+    for (std::size_t i = 0; i < spins.size(); ++i) {
+      const double u = 2 * static_cast<double>(i % width) / (width - 1) - 1;
+      image.values.push_back(0.1 + 0.3 * spins[i] + 0.2 * u + 0.1 * random.normal());
+    }
+    BinaryImageModel model = estimate_binary_model(image, {}, {}, 1);
+    EXPECT_NEAR(model.coupling, coupling, 0.04);
+    EXPECT_NEAR(model.black, -0.2, 0.02);
+    EXPECT_NEAR(model.white, 0.4, 0.02);
+    EXPECT_FALSE(model.even_light);
+    EXPECT_NEAR(model.light[0], 0.2, 0.02);
+    EXPECT_NEAR(model.sigma, 0.1, 0.01);
+    normalise(image, model);
+    double wrong = 0;
+    for (std::size_t i = 0; i < spins.size(); ++i) wrong += (image.values[i] >= 0) != (spins[i] > 0);
+    EXPECT_LT(wrong / static_cast<double>(spins.size()), 0.005);  // Phi(-3) = 0.0013
+    // What is given stays.
+    EXPECT_EQ(estimate_binary_model(image, 0.7, 0.5, 1).coupling, 0.7);
+    EXPECT_EQ(estimate_binary_model(image, 0.7, 0.5, 1).sigma, 0.5);
+  }
+}
+
+TEST(BinaryModel, FlippedPixelsTellTheCoupling) {
+  // 5 % of the pixels of an Ising image are flipped: no level says anything but the side.
+  const std::size_t width = 150, height = 150;
+  std::vector<double> spins = ising_draw(width, height, 0.5, 4), seen = spins;
+  RandomSequence random(2, Stream::generate);
+  for (double& y : seen)
+    if (random.uniform() < 0.05) y = -y;
+  const NoisyImage image = noisy_image(seen, width, height);
+  const BinaryImageModel model = estimate_binary_model(image, {}, {}, 1);
+  // The chain that made it is short for an ordered image, which looks a little more ordered than it is.
+  EXPECT_NEAR(model.coupling, 0.5, 0.1);
+  const BinaryPosterior found = binary_posterior(image, model.sigma, model.coupling, 1, 10, 30, 1);
+  EXPECT_LT(wrong_share(found.mean, spins), 0.75 * wrong_share(seen, spins));
+}
+
+/// Discs, a slope and stripes.
+NoisyImage drawn_photograph(std::size_t side) {
+  NoisyImage image{side, side, PixelRange::open, {}};
+  for (std::size_t y = 0; y < side; ++y)
+    for (std::size_t x = 0; x < side; ++x) {
+      const double u = static_cast<double>(x) / static_cast<double>(side),
+                   v = static_cast<double>(y) / static_cast<double>(side);
+      double value = 0.6 * u - 0.3;
+      if ((u - 0.3) * (u - 0.3) + (v - 0.4) * (v - 0.4) < 0.04) value = 0.7;
+      if ((u - 0.7) * (u - 0.7) + (v - 0.6) * (v - 0.6) < 0.02) value = -0.6;
+      if (v > 0.8) value += 0.2 * std::sin(40 * u);
+      image.values.push_back(value);
+    }
+  return image;
+}
+
+TEST(GreyPosterior, BeatsTheNoiseAndALocalWienerFilter) {
+  const NoisyImage clean = drawn_photograph(96);
+  for (const double sigma : {0.1, 0.2}) {
+    const NoisyImage noisy = add_noise(clean.values, 96, 96, sigma, 5);
+    const double estimated = estimate_sigma_median(noisy);
+    EXPECT_NEAR(estimated, sigma, 0.06 * sigma);
+    const GreyPosterior found = grey_posterior(noisy, estimated);
+    const std::vector<double> mean(found.mean.begin(), found.mean.end());
+    // Wiener's filter with the mean and variance of windows of 5 x 5.
+    std::vector<double> wiener(noisy.values.size());
+    for (std::ptrdiff_t y = 0; y < 96; ++y)
+      for (std::ptrdiff_t x = 0; x < 96; ++x) {
+        double sum = 0, squares = 0, count = 0;
+        for (std::ptrdiff_t r = std::max<std::ptrdiff_t>(0, y - 2); r <= std::min<std::ptrdiff_t>(95, y + 2);
+             ++r)
+          for (std::ptrdiff_t c = std::max<std::ptrdiff_t>(0, x - 2);
+               c <= std::min<std::ptrdiff_t>(95, x + 2); ++c) {
+            const double value = noisy.values[static_cast<std::size_t>(r * 96 + c)];
+            sum += value;
+            squares += value * value;
+            ++count;
+          }
+        const double local = sum / count, variance = squares / count - local * local;
+        const std::size_t i = static_cast<std::size_t>(y * 96 + x);
+        wiener[i] = local + std::max(0.0, 1 - sigma * sigma / variance) * (noisy.values[i] - local);
+      }
+    const double error = mean_squared_error(mean, clean.values);
+    EXPECT_LT(error, 0.2 * sigma * sigma);
+    EXPECT_LT(error, 0.7 * mean_squared_error(wiener, clean.values));
+  }
+}
+
+TEST(GreyPosterior, KnowsNoScaleAndNoThreads) {
+  const NoisyImage noisy = add_noise(drawn_photograph(70).values, 70, 70, 0.1, 5);
+  NoisyImage darker = noisy;
+  for (double& y : darker.values) y *= 0.25;
+  const GreyPosterior bright = grey_posterior(noisy, 0.1), dark = grey_posterior(darker, 0.025);
+  for (std::size_t i = 0; i < bright.mean.size(); ++i) EXPECT_NEAR(0.25 * bright.mean[i], dark.mean[i], 1e-4);
+  GreyPosterior alone;
+  BinaryPosterior one;
+  tbb::task_arena(1).execute([&] {
+    alone = grey_posterior(noisy, 0.1);
+    one = binary_posterior(noisy, 0.5, 0.6, 1, 5, 10, 1);
+  });
+  EXPECT_EQ(alone.mean, bright.mean);
+  EXPECT_EQ(one.mean, binary_posterior(noisy, 0.5, 0.6, 1, 5, 10, 1).mean);
+}
+
+}  // namespace
+}  // namespace drover
