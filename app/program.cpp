@@ -38,10 +38,10 @@ std::string memory_message() {
 
 int dispatch(int argc, char** argv) {
   open_standard_streams();
+  drover::app::install_signal_handlers();
   drover::check_simd_limit();
   const auto [command, call] = drover::app::parse_command_line(argc, argv);
   if (command == nullptr) return 0;
-  drover::app::install_signal_handlers();
   return command->run(call);
 }
 

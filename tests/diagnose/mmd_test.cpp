@@ -64,6 +64,29 @@ TEST(Mmd, DoesNotDependOnTheNumberOfThreads) {
   EXPECT_EQ(statistic_distance(a, b).pair_rms, pairs_alone);
 }
 
+TEST(StatisticDistance, OfManyRowsIsItsDefinition) {
+  constexpr std::size_t variables = 5, rows = 200;  // more than fit into a word
+  const std::vector<std::uint32_t> binary(variables, 2);
+  std::vector<Value> values[2];
+  std::uint32_t state = 1;
+  for (auto& set : values)
+    for (std::size_t k = 0; k < variables * rows; ++k) {
+      state = state * 1664525 + 1013904223;
+      set.push_back(static_cast<Value>(state >> 30 == 0));
+    }
+  double squares = 0;
+  for (std::size_t i = 0; i < variables; ++i)
+    for (std::size_t j = i + 1; j < variables; ++j) {
+      double difference = 0;
+      for (std::size_t r = 0; r < rows; ++r)
+        difference += values[0][r * variables + i] * values[0][r * variables + j] -
+                      values[1][r * variables + i] * values[1][r * variables + j];
+      squares += difference / rows * difference / rows;
+    }
+  EXPECT_NEAR(statistic_distance(pack_samples(values[0], binary), pack_samples(values[1], binary)).pair_rms,
+              std::sqrt(squares / (variables * (variables - 1) / 2.0)), 1e-12);
+}
+
 TEST(StatisticDistance, IsItsDefinition) {
   // Two variables, always equal against always different: means agree, the pair does not.
   const std::vector<std::uint32_t> shape = {2, 2};

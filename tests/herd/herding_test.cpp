@@ -6,8 +6,12 @@
 #include <cmath>
 #include <set>
 
+#include <fmt/format.h>
 #include "drover/core/error.hpp"
 #include "drover/core/random.hpp"
+#include "drover/herd/consistency.hpp"
+#include "drover/io/moments.hpp"
+#include "drover/io/text_source.hpp"
 
 namespace drover {
 namespace {
@@ -69,6 +73,22 @@ void expect_identity(const Moments& moments, HerdingOptions options, std::size_t
       ASSERT_NEAR(weights[f], added[f], 1e-13 * time) << "feature " << f << " at " << t;
     }
   }
+}
+
+// A third that is too often 1 together breaks inclusion and exclusion, and nothing else.
+TEST(Consistency, TriplesAreBoundedByInclusionAndExclusion) {
+  const auto inconsistencies = [](double triple) {
+    TextSource source(
+        fmt::format("moments\n2 2 2\n0 0.6\n1 0.6\n2 0.6\n0 1 0.3\n0 2 0.3\n1 2 0.3\n0 1 2 {}\n", triple),
+        "moments");
+    const Moments moments = parse_moments(source);
+    return find_inconsistencies(moments, 1e-9, 20);
+  };
+  EXPECT_TRUE(inconsistencies(0.09).empty());
+  const auto found = inconsistencies(0.15);
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_NEAR(found[0].excess, 0.05, 1e-12);
+  EXPECT_EQ(found[0].features.size(), 7U);
 }
 
 TEST(Herding, IdentityHoldsAtEveryStep) {

@@ -34,6 +34,27 @@ double gamma_cdf(double a, double x) {
   return 1 - front * h;
 }
 
+// Chains and sweeps share no random numbers: of a thousand pairs none is equal.
+TEST(GammaDraws, ChainsAndSweepsDiffer) {
+  const Random random(7, Stream::start);
+  for (const double shape : {0.4, 2.0}) {
+    double covariance = 0;
+    for (std::uint32_t s = 0; s < 4000; ++s) {
+      const double here = draw_log_gamma(random, 1, 9, s, shape);
+      const double chain = draw_log_gamma(random, 2, 9, s, shape),
+                   sweep = draw_log_gamma(random, 1, 8, s, shape);
+      // By their signs about the median of the sum of two: +1 or -1 with equal chances when independent.
+      covariance += (here > -0.3) == (chain > -0.3) ? 1 : -1;
+      EXPECT_NE(here, chain);
+      EXPECT_NE(here, sweep);
+    }
+    double below = 0;
+    for (std::uint32_t s = 0; s < 4000; ++s) below += draw_log_gamma(random, 3, 9, s, shape) <= -0.3;
+    const double p = below / 4000, agree = p * p + (1 - p) * (1 - p);
+    EXPECT_NEAR(covariance / 4000, 2 * agree - 1, 0.12) << shape;  // five deviations and that of p
+  }
+}
+
 TEST(GammaDraws, DistributionFunction) {
   constexpr std::uint32_t groups = 1000, width = GammaDraws::width;
   const GammaDraws draws(7, Stream::text_words);
