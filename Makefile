@@ -3,15 +3,22 @@ PREFIX ?= /usr/local
 JOBS ?= $(shell nproc)
 DROVER := build/bin/drover
 EXAMPLE := models/sprinkler.bif
+# ON compiles the sources of a folder in batches: faster from nothing, slower after an edit.
+BATCHES ?= OFF
+CONFIGURE := cmake -DDROVER_BATCHES=$(BATCHES) --preset
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-test setup-bench build run python reference test quick-test fuzz mutants bench install format tidy sanitize clean
+.PHONY: help setup setup-test setup-bench build run python reference test quick-test simd fuzz mutants bench install deb dist format tidy sanitize clean
 
 help: ## show this list
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
 
 setup: ## install what building needs (asks first when a terminal is attached)
 	@tools/setup build
+	@if ! tools/setup_npm.sh --check; then \
+	  echo "compiling, while npm fetches the charts of the report"; tools/setup charts --agreed & charts=$$!; \
+	  $(CONFIGURE) release > /dev/null && cmake --build build -j$(JOBS) --target drover_image drover_tag && wait $$charts; \
+	fi
 
 setup-test: setup
 	@tools/setup test
@@ -20,25 +27,33 @@ setup-bench: setup-test
 	@tools/setup bench
 
 build: setup ## build build/bin/drover, the library and the experiments
-	@cmake --preset release > /dev/null
+	@$(CONFIGURE) release > /dev/null
 	@cmake --build build -j$(JOBS) --target drover_command drover_reproduce
 
 run: setup ## build the command, then the main job on an embedded example: marginals as a table and an HTML report
-	@cmake --preset release > /dev/null
+	@$(CONFIGURE) release > /dev/null
 	@cmake --build build -j$(JOBS) --target drover_command
 	@$(DROVER) marginals $(EXAMPLE) --observe lawn=wet --report build/report.html
 	@echo "The report is at $(CURDIR)/build/report.html"
 
 test: setup-test ## build, then run every test and a short fuzzing of each reader
-	@cmake --preset release > /dev/null
+	@$(CONFIGURE) release > /dev/null
 	@cmake --build build -j$(JOBS)
 	@ctest --preset release -j$(JOBS)
-	@cmake --preset fuzz > /dev/null
+	@$(CONFIGURE) fuzz > /dev/null
 	@cmake --build build-fuzz -j$(JOBS)
 	@tools/fuzz --repeatable
 
+simd: setup-test ## run what has vector kernels as on machines with AVX2 and with SSE4, and compare every method's bits
+	@$(CONFIGURE) release > /dev/null
+	@cmake --build build -j$(JOBS)
+	@for level in avx2 sse4; do for part in sample infer run machine herd tag diagnose numeric; do \
+	  echo "$$level $$part"; tests/with_simd $$level $(DROVER) build/bin/test_$$part --gtest_brief=1 || [ $$? = 77 ] || exit 1; \
+	done; done
+	@tests/same_bits $(DROVER) || [ $$? = 77 ]
+
 fuzz: setup-test ## hunt for faults in every reader for FUZZ_SECONDS each (default 60), anew each time
-	@cmake --preset fuzz > /dev/null
+	@$(CONFIGURE) fuzz > /dev/null
 	@cmake --build build-fuzz -j$(JOBS)
 	@tools/fuzz $${FUZZ_SECONDS:-60}
 
@@ -49,7 +64,7 @@ mutants: setup-test ## read MUTANTS damaged NetCDF files (default 100000): each 
 
 python: setup ## build the Python package and open a prompt where `import drover` works
 	@tools/setup python
-	@cmake --preset release > /dev/null
+	@$(CONFIGURE) release > /dev/null
 	@cmake --build build -j$(JOBS) --target drover_python
 	@/usr/bin/python3 -m venv --system-site-packages --without-pip build/venv
 	@echo $(CURDIR)/build/python > $$(echo build/venv/lib/python3*/site-packages)/drover.pth
@@ -57,22 +72,32 @@ python: setup ## build the Python package and open a prompt where `import drover
 	@build/venv/bin/python -i -c 'import drover as dv; print(">>> dv.grid(8, 8, coupling=.3).marginals()"); print(dv.grid(8, 8, coupling=.3).marginals())'
 
 reference: setup-test ## build the reference of the Python package into build/reference
-	@cmake --preset release > /dev/null
+	@$(CONFIGURE) release > /dev/null
 	@cmake --build build -j$(JOBS) --target drover_python
 	@/usr/bin/python3 -m sphinx -q -b html docs/reference build/reference
 	@echo "The reference is at $(CURDIR)/build/reference/index.html"
 
 bench: setup-bench ## run the benchmarks and keep their figures in build/bench
-	@cmake --preset release > /dev/null
+	@$(CONFIGURE) release > /dev/null
 	@cmake --build build -j$(JOBS) --target drover_command drover_python benches
 	@tools/bench
 
-install: ## install below PREFIX: command, library, headers, Python package, man page, completions
-	@tools/setup build
+install: setup ## install below PREFIX: command, library, headers, Python package, man pages, completions
 	@tools/setup python
-	@cmake --preset release -DCMAKE_INSTALL_PREFIX=$(PREFIX) > /dev/null
+	@$(CONFIGURE) release -DCMAKE_INSTALL_PREFIX=$(PREFIX) > /dev/null
 	@cmake --build build -j$(JOBS) --target drover_manual drover_reproduce drover_python
-	@cmake --install build
+	@DESTDIR=$(DESTDIR) cmake --install build
+
+deb: setup ## build Debian packages into build/deb (not yet tried on a bare machine: tools/test_deb)
+	@tools/setup deb
+	@rm -rf build/deb && env -u MAKEFLAGS debian/rules binary > build/deb.log 2>&1 || { tail -20 build/deb.log; exit 1; }
+	@debian/rules clean > /dev/null 2>&1
+	@cmake --preset release -DCMAKE_INSTALL_PREFIX=$(PREFIX) -DCMAKE_INSTALL_LIBDIR=lib -DDROVER_COMPONENTS=auto > /dev/null
+	@lintian --fail-on=error,warning build/deb/*.deb
+	@ls build/deb/*.deb
+
+dist: setup ## make the source archive, which can be built without npm and network, in build/
+	@tools/make_dist
 
 format: ## format every source
 	@git ls-files '*.cpp' '*.hpp' | xargs clang-format -i
@@ -83,7 +108,7 @@ tidy: setup-test ## run clang-tidy over the library and the command
 
 sanitize: setup-test ## run the tests under the address, undefined and thread sanitizers
 	@for preset in asan ubsan tsan; do \
-	  cmake --preset $$preset > /dev/null && cmake --build --preset $$preset -j$(JOBS) && ctest --preset $$preset || exit 1; \
+	  $(CONFIGURE) $$preset > /dev/null && cmake --build --preset $$preset -j$(JOBS) && ctest --preset $$preset || exit 1; \
 	done
 
 clean: ## remove everything that was built

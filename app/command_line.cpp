@@ -52,7 +52,7 @@ std::string_view joint(const Command& command, std::string_view name) {
   return name == "observe" || name == "do" || name == "query" ? "," : "";
 }
 
-void add_options(CLI::App& sub, const Command& command, Given& given, std::vector<std::string>& arguments) {
+void add_to_parser(CLI::App& sub, const Command& command, Given& given, std::vector<std::string>& arguments) {
   const bool last_repeated = !command.arguments.empty() && command.arguments.back().repeated;
   arguments.assign(command.arguments.size() - (last_repeated ? 1 : 0), "");
   for (std::size_t a = 0; a < command.arguments.size(); ++a) {
@@ -132,7 +132,7 @@ std::pair<const Command*, Call> parse_command_line(int argc, char** argv) {
   for (const Command& command : all_commands()) {
     CLI::App* sub = parser.add_subcommand(command.name, command.summary);
     sub->footer("Example:\n  " + command.example);
-    add_options(*sub, command, given[command.name], arguments[command.name]);
+    add_to_parser(*sub, command, given[command.name], arguments[command.name]);
     sub->allow_extras();
   }
   parser.allow_extras();

@@ -1,6 +1,8 @@
 // drover man and drover completion: both generated from the option table.
 #include <fmt/format.h>
 
+#include <cctype>
+
 #include "app/commands.hpp"
 #include "app/output.hpp"
 #include "drover/core/error.hpp"
@@ -11,7 +13,7 @@ namespace drover::app {
 namespace {
 
 std::string roff(std::string_view text) {
-  std::string escaped;
+  std::string escaped = text.starts_with('.') || text.starts_with('\'') ? "\\&" : "";  // else a request
   for (char c : text) {
     if (c == '\\')
       escaped += "\\e";
@@ -92,7 +94,19 @@ std::string completion(const std::string& shell) {
   throw Error(ErrorKind::usage, fmt::format("no completion for '{}': expected bash, zsh or fish", shell));
 }
 
-std::string manual() {
+std::string exit_status() {
+  return ".SH EXIT STATUS\n0 done; 64 wrong usage; 65 bad data; 66 cannot read; 70 internal fault; 73 cannot "
+         "write; 75 the time limit came before there was any result; 78 the method does not fit the model; "
+         "130 "
+         "interrupted before there was any result.\n";
+}
+
+std::string page_name(const Command& command) {
+  return "drover\\-" + roff(command.name);
+}
+
+/// drover.1: what there is.
+std::string overview() {
   std::string text = fmt::format(".TH DROVER 1 \"\" \"drover {}\" \"User Commands\"\n", version());
   text += ".SH NAME\ndrover \\- sampling and inference in discrete graphical models\n";
   text += ".SH SYNOPSIS\n.B drover\n.I COMMAND\n[\\fIinputs\\fR] [\\fIoptions\\fR]\n";
@@ -100,27 +114,54 @@ std::string manual() {
       ".SH DESCRIPTION\nGiven a model over discrete variables (UAI, BIF, libDAI .fg or Ising coordinates), "
       "drover works out marginals, a most probable state, the partition function or samples, exactly where "
       "that is affordable and by sampling otherwise, with figures that say when to trust them. Results go to "
-      "standard output, progress and warnings to standard error.\n.SH COMMANDS\n";
-  for (const Command& command : all_commands()) {
-    text += fmt::format(".SS drover {}", roff(command.name));
-    for (const Argument& argument : command.arguments) text += fmt::format(" {}", roff(argument.name));
-    text += fmt::format("\n{}.\n", roff(command.summary));
-    for (const Argument& argument : command.arguments)
-      text += fmt::format(".TP\n.I {}\n{}\n", roff(argument.name), roff(argument.help));
-    for (const Option& option : command.options.options()) {
-      text += fmt::format(".TP\n.BI \\-\\-{} \" {}\"\n{}.", roff(option.name), roff(option.value_name),
-                          roff(option.help));
-      const std::string fallback = option.without.empty() ? option.text() : option.without;
-      if (!option.is_flag() && !fallback.empty()) text += fmt::format(" Default: {}.", roff(fallback));
-      text += "\n";
-    }
-    text += fmt::format(".PP\nExample:\n.B {}\n", roff(command.example));
-  }
+      "standard output, progress and warnings to standard error.\n.SH COMMANDS\nEach has a page of its own, "
+      "such as\n.BR drover\\-marginals (1).\n";
+  for (const Command& command : all_commands())
+    text += fmt::format(".TP\n.B drover {}\n{}\n", roff(command.name), roff(command.summary));
+  text += exit_status();
   text +=
-      ".SH EXIT STATUS\n0 done; 64 wrong usage; 65 bad data; 66 cannot read; 70 internal fault; 73 cannot "
-      "write; 75 the time limit came before there was any result; 78 the method does not fit the model; 130 "
-      "interrupted before there was any result.\n";
-  return text;
+      ".SH ENVIRONMENT\n.TP\n.B DROVER_SIMD\navx512, avx2, sse4 or scalar: the best instruction set to use; "
+      "results are the same.\n.SH SEE ALSO\n";
+  std::string separator;
+  for (const Command& command : all_commands()) {
+    text += fmt::format("{}.BR {} (1)", separator, page_name(command));
+    separator = ",\n";
+  }
+  return text + "\n";
+}
+
+/// drover-COMMAND.1
+std::string manual(const Command& command) {
+  std::string upper = command.name;
+  for (char& c : upper) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  std::string text =
+      fmt::format(".TH DROVER\\-{} 1 \"\" \"drover {}\" \"User Commands\"\n", roff(upper), version());
+  text += fmt::format(".SH NAME\n{} \\- {}\n.SH SYNOPSIS\n.B drover {}\n", page_name(command),
+                      roff(command.summary), roff(command.name));
+  for (const Argument& argument : command.arguments)
+    text += fmt::format("{}\\fI{}\\fR{}{}\n", argument.optional ? "[" : "", roff(argument.name),
+                        argument.repeated ? " ..." : "", argument.optional ? "]" : "");
+  text += "[\\fIoptions\\fR]\n";
+  if (!command.arguments.empty()) text += ".SH INPUTS\n";
+  for (const Argument& argument : command.arguments)
+    text += fmt::format(".TP\n.I {}\n{}\n", roff(argument.name), roff(argument.help));
+  text += ".SH OPTIONS\n";
+  for (const Option& option : command.options.options()) {
+    text += fmt::format(".TP\n.BI \\-\\-{} \" {}\"\n{}.", roff(option.name), roff(option.value_name),
+                        roff(option.help));
+    const std::string fallback = option.without.empty() ? option.text() : option.without;
+    if (!option.is_flag() && !fallback.empty()) text += fmt::format(" Default: {}.", roff(fallback));
+    text += "\n";
+  }
+  text += ".TP\n.B \\-\\-help\nsay all this, shorter.\n";
+  text += fmt::format(".SH EXAMPLE\n.B {}\n", roff(command.example));
+  return text + exit_status() + ".SH SEE ALSO\n.BR drover (1)\n";
+}
+
+std::string manual(const std::string& name) {
+  for (const Command& command : all_commands())
+    if (command.name == name) return manual(command);
+  throw Error(ErrorKind::usage, fmt::format("no manual page for '{}': expected the name of a command", name));
 }
 
 }  // namespace
@@ -138,8 +179,13 @@ Command completion_command() {
 }
 
 Command man_command() {
-  return {"man", "print the manual page (roff)", {}, "drover man | man -l -", {}, [](const Call&) {
-            print_text(manual());
+  return {"man",
+          "print a manual page (roff)",
+          {{"COMMAND", "the command that it is about; without it, an overview", false, true}},
+          "drover man marginals | man -l -",
+          {},
+          [](const Call& call) {
+            print_text(call.arguments.empty() ? overview() : manual(call.arguments[0]));
             return 0;
           }};
 }

@@ -31,6 +31,41 @@ function(drover_precompile target)
   endif()
 endfunction()
 
+# drover_batch(TARGET): with DROVER_BATCHES, as `make` has it, up to eight neighbouring sources of a folder are compiled as
+# one: most of a unit's time goes into templates that its neighbours need too. So names in a folder's unnamed namespaces
+# differ from each other. Sources with options of their own, such as kernels, stay alone, and so do methods, each of which has
+# its why_not(), marginals() and map().
+function(drover_batch target)
+  if(NOT DROVER_BATCHES)
+    return()
+  endif()
+  get_target_property(sources ${target} SOURCES)
+  foreach(source ${sources})
+    get_filename_component(folder ${source} DIRECTORY)
+    string(REPLACE "${PROJECT_SOURCE_DIR}/" "" folder "${folder}")
+    get_source_file_property(alone ${source} COMPILE_OPTIONS)
+    if(NOT alone AND NOT folder STREQUAL drover/methods)
+      string(MAKE_C_IDENTIFIER "${folder}" folder)
+      list(APPEND folders ${folder})
+      list(APPEND in_${folder} ${source})
+    endif()
+  endforeach()
+  list(REMOVE_DUPLICATES folders)
+  foreach(folder ${folders})
+    list(LENGTH in_${folder} count)
+    math(EXPR batches "(${count} + 7) / 8")
+    set(place 0)
+    foreach(source ${in_${folder}})
+      math(EXPR batch "${place} * ${batches} / ${count}")
+      set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${folder}_${batch})
+      math(EXPR place "${place} + 1")
+    endforeach()
+  endforeach()
+  # Names of another source are no concern, nor are hidden types in what g++ takes for a header.
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP UNITY_BUILD_CODE_BEFORE_INCLUDE
+    "#pragma GCC diagnostic ignored \"-Wshadow\"\n#ifndef __clang__\n#pragma GCC diagnostic ignored \"-Wsubobject-linkage\"\n#endif")
+endfunction()
+
 add_library(drover INTERFACE)
 add_library(drover::drover ALIAS drover)
 
@@ -63,6 +98,7 @@ function(drover_component name)
   target_link_libraries(drover_${name} PRIVATE $<BUILD_INTERFACE:drover_options>)
   target_link_libraries(drover INTERFACE drover_${name})
   drover_precompile(drover_${name})
+  drover_batch(drover_${name})
   set(DROVER_BUILT ${DROVER_BUILT} ${name} PARENT_SCOPE)
 endfunction()
 

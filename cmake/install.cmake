@@ -38,18 +38,15 @@ endforeach()
 
 if(TARGET drover_command)
   install(TARGETS drover_command drover_reproduce RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
-  # The manual page and the completions are printed by the command itself, from its option table.
+  # The manual pages and the completions are printed by the command itself, from its option table.
   set(GENERATED ${PROJECT_BINARY_DIR}/generated)
+  set(SCRIPT ${PROJECT_SOURCE_DIR}/cmake/manual_pages.cmake)
   add_custom_command(
-    OUTPUT ${GENERATED}/drover.1 ${GENERATED}/drover.bash ${GENERATED}/_drover ${GENERATED}/drover.fish
-    COMMAND ${CMAKE_COMMAND} -E make_directory ${GENERATED}
-    COMMAND drover_command man > ${GENERATED}/drover.1
-    COMMAND drover_command completion bash > ${GENERATED}/drover.bash
-    COMMAND drover_command completion zsh > ${GENERATED}/_drover
-    COMMAND drover_command completion fish > ${GENERATED}/drover.fish
-    DEPENDS drover_command)
-  add_custom_target(drover_manual ALL DEPENDS ${GENERATED}/drover.1)
-  install(FILES ${GENERATED}/drover.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+    OUTPUT ${GENERATED}/drover.fish
+    COMMAND ${CMAKE_COMMAND} -DDROVER=$<TARGET_FILE:drover_command> -DFOLDER=${GENERATED} -P ${SCRIPT}
+    DEPENDS drover_command ${SCRIPT})
+  add_custom_target(drover_manual ALL DEPENDS ${GENERATED}/drover.fish)
+  install(DIRECTORY ${GENERATED}/man1 DESTINATION ${CMAKE_INSTALL_MANDIR})
   install(FILES ${GENERATED}/drover.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME drover)
   install(FILES ${GENERATED}/_drover DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
   install(FILES ${GENERATED}/drover.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)

@@ -11,6 +11,9 @@ target_compile_options(drover_options INTERFACE $<$<CONFIG:Release>:-O2>
 # For ccache, where headers are precompiled.
 target_compile_options(drover_options INTERFACE $<$<AND:$<CXX_COMPILER_ID:GNU>,$<BOOL:${CCACHE}>>:-fpch-preprocess>)
 
+# Addresses of other libraries' functions are found at the start and then cannot be written any more.
+target_link_options(drover_options INTERFACE LINKER:-z,relro,-z,now)
+
 # Kernels are compiled once per instruction set, and the processor chooses when the program runs: SSE4, AVX2, AVX-512
 # with vector AES (which random numbers are made of). All other code may use the first of them too, AES included.
 # An older processor needs -DDROVER_X86_LEVEL=x86-64, which adds a slow portable form of every kernel; without it the

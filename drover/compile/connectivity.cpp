@@ -47,9 +47,9 @@ class Domains {
 };
 
 /// The tables with zeros, and what they allow.
-class HardFactors {
+class HardConstraints {
  public:
-  explicit HardFactors(const Graph& graph)
+  explicit HardConstraints(const Graph& graph)
       : graph_(graph), factors_of_(graph.size()), queued_(graph.tables.size(), 0) {
     std::vector<char> has_zero(graph.tables.table_count());
     for (std::size_t t = 0; t < has_zero.size(); ++t)
@@ -250,7 +250,7 @@ std::string name_some(const Graph& graph, const std::vector<VariableId>& variabl
 }
 
 /// Visits the support from one of its states; exact.
-ConnectivityReport flood_fill(const Graph& graph, const HardFactors& hard) {
+ConnectivityReport flood_fill(const Graph& graph, const HardConstraints& hard) {
   const std::size_t n = graph.size();
   std::vector<std::size_t> strides(n + 1, 1);
   for (std::size_t v = n; v-- > 0;) strides[v] = strides[v + 1] * graph.cardinalities[v];
@@ -300,7 +300,7 @@ ConnectivityReport flood_fill(const Graph& graph, const HardFactors& hard) {
 }  // namespace
 
 ConnectivityReport analyse_connectivity(const Graph& graph, double exact_log2_states) {
-  HardFactors hard(graph);
+  HardConstraints hard(graph);
   if (hard.factors().empty()) return {Connectivity::known, "no table has a hard zero", {}};
   Domains domains(graph);
   if (!hard.propagate(domains, hard.factors())) return {Connectivity::unknown, "no state is possible", {}};

@@ -1,7 +1,6 @@
 #include "drover/diagnose/binary_draws.hpp"
 
 #include <cmath>
-#include <limits>
 
 #include "drover/diagnose/draws.hpp"
 #include "drover/diagnose/initial_sequence.hpp"
@@ -104,7 +103,6 @@ class BitAutocovariance {
 }  // namespace
 
 BinaryDiagnosis diagnose_binary(const BinaryDraws& binary) {
-  constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
   const double count = static_cast<double>(binary.chains * binary.draws);
   const double mean = static_cast<double>(binary.ones) / count;
   BinaryDiagnosis result{mean, not_a_number, not_a_number, not_a_number, not_a_number};

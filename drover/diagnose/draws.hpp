@@ -2,10 +2,14 @@
 #pragma once
 
 #include <cstddef>
+#include <limits>
 #include <span>
 #include <vector>
 
 namespace drover {
+
+/// The figure of what cannot be diagnosed.
+inline constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
 
 /// Chain after chain: draw t of chain c is data[c * draws + t].
 struct Draws {

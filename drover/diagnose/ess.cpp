@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <vector>
 
 #include "drover/diagnose/autocorrelation.hpp"
@@ -13,8 +12,6 @@
 namespace drover {
 
 namespace {
-
-constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
 
 std::vector<double> sorted(Draws draws) {
   std::vector<double> values(draws.all().begin(), draws.all().end());

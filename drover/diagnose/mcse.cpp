@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <vector>
 
 #include "drover/diagnose/beta_quantile.hpp"
@@ -12,8 +11,6 @@
 namespace drover {
 
 namespace {
-
-constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
 
 double mean_of(std::span<const double> values) {
   double sum = 0;

@@ -2,14 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "drover/diagnose/beta_quantile.hpp"
+#include "drover/diagnose/draws.hpp"
 
 namespace drover {
 
 NestedFigures nested_figures(std::span<const double> chain_means, std::size_t group_size) {
-  constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
   const std::size_t groups = group_size == 0 ? 0 : chain_means.size() / group_size;
   if (groups < 2 || group_size < 2) return {not_a_number, not_a_number};
   const auto count = static_cast<double>(groups), size = static_cast<double>(group_size);

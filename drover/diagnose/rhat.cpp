@@ -2,15 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "drover/diagnose/ranks.hpp"
 
 namespace drover {
 
 namespace {
-
-constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
 
 /// Of two or more chains; NaN when all draws are equal.
 double scale_reduction(Draws draws) {

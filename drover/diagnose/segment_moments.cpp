@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
+
+#include "drover/diagnose/draws.hpp"
 
 namespace drover {
 
 namespace {
 
-constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
 constexpr std::size_t least_batches = 8;
 
 // R-hat of half-chain means with these sums over the 2 C halves.

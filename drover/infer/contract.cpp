@@ -187,7 +187,7 @@ class Contraction {
     std::vector<double> scratch(2 * length);
     std::vector<std::size_t> outer_offsets(count), reduced_offsets(count);
     std::vector<std::uint32_t> outer_digits(outer_.sizes.size()), reduced_digits(reduced_.sizes.size());
-    Block block;
+    TableBlock block;
     block.length = length;
     block.straight_count = straight_operands_.size();
     block.indexed_count = indexed_operands_.size();

@@ -17,7 +17,7 @@ constexpr double infinite = std::numeric_limits<double>::infinity();
 
 // A linear program column by column, as CLP takes it.
 struct Program {
-  std::vector<CoinBigIndex> start{0};
+  std::vector<ClpLibrary::BigIndex> start{0};
   std::vector<int> row;
   std::vector<double> value, lower, upper, objective;
   std::vector<double> row_lower, row_upper;
@@ -44,7 +44,7 @@ class LpBuilder {
         program.row.push_back(r);
         program.value.push_back(coefficient);
       }
-      program.start.push_back(static_cast<CoinBigIndex>(program.row.size()));
+      program.start.push_back(static_cast<ClpLibrary::BigIndex>(program.row.size()));
       program.lower.push_back(column.lower);
       program.upper.push_back(column.upper);
       program.objective.push_back(column.objective);
@@ -168,8 +168,8 @@ LpResult solve_lp_relaxation(const Graph& graph, const RunControl& control) {
   result.columns = program.objective.size();
   result.rows = program.row_lower.size();
   const ClpLibrary& library = clp_library();
-  const std::unique_ptr<Clp_Simplex, decltype(library.deleteModel)> clp(library.newModel(),
-                                                                        library.deleteModel);
+  const std::unique_ptr<ClpLibrary::Model, decltype(library.deleteModel)> clp(library.newModel(),
+                                                                              library.deleteModel);
   library.setLogLevel(clp.get(), 0);
   library.loadProblem(clp.get(), static_cast<int>(result.columns), static_cast<int>(result.rows),
                       program.start.data(), program.row.data(), program.value.data(), program.lower.data(),

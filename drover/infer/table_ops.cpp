@@ -15,7 +15,7 @@ namespace drover::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 template <class D>
-HWY_INLINE hn::Vec<D> load_terms(D d, const Block& block, std::size_t j) {
+HWY_INLINE hn::Vec<D> load_terms(D d, const TableBlock& block, std::size_t j) {
   const hn::RebindToSigned<D> di;
   auto t = hn::Set(d, block.base);
   for (std::size_t k = 0; k < block.straight_count; ++k) t = hn::Add(t, hn::LoadU(d, block.straight[k] + j));
@@ -26,7 +26,7 @@ HWY_INLINE hn::Vec<D> load_terms(D d, const Block& block, std::size_t j) {
 
 // One setting of the reduced variables for entries j .. j + Lanes(d).
 template <Reduce reduce, class D>
-HWY_INLINE void accumulate_at(D d, const Block& block, std::size_t j) {
+HWY_INLINE void accumulate_at(D d, const TableBlock& block, std::size_t j) {
   const auto t = load_terms(d, block, j);
   if constexpr (reduce == Reduce::maximum) {
     hn::StoreU(hn::Max(hn::LoadU(d, block.high + j), t), d, block.high + j);
@@ -48,7 +48,7 @@ HWY_INLINE void accumulate_at(D d, const Block& block, std::size_t j) {
 }
 
 template <Reduce reduce>
-HWY_INLINE void accumulate_all(const Block& block) {
+HWY_INLINE void accumulate_all(const TableBlock& block) {
   const hn::ScalableTag<double> d;
   const hn::CappedTag<double, 1> one;
   std::size_t j = 0;
@@ -56,7 +56,7 @@ HWY_INLINE void accumulate_all(const Block& block) {
   for (; j < block.length; ++j) accumulate_at<reduce>(one, block, j);
 }
 
-void Accumulate(Reduce reduce, const Block& block) {
+void Accumulate(Reduce reduce, const TableBlock& block) {
   switch (reduce) {
     case Reduce::log_sum_exp:
       return accumulate_all<Reduce::log_sum_exp>(block);
@@ -70,14 +70,14 @@ void Accumulate(Reduce reduce, const Block& block) {
 }
 
 template <class D>
-HWY_INLINE void finish_at(D d, const Block& block, double* out, std::size_t j) {
+HWY_INLINE void finish_at(D d, const TableBlock& block, double* out, std::size_t j) {
   const auto high = hn::LoadU(d, block.high + j);
   const auto none = hn::Eq(high, hn::Set(d, -std::numeric_limits<double>::infinity()));
   const auto sum = hn::IfThenElse(none, hn::Set(d, 1.0), hn::LoadU(d, block.sum + j));
   hn::StoreU(hn::Add(high, hn::Log(d, sum)), d, out + j);
 }
 
-void FinishLogSum(const Block& block, double* out) {
+void FinishLogSum(const TableBlock& block, double* out) {
   const hn::ScalableTag<double> d;
   const hn::CappedTag<double, 1> one;
   std::size_t j = 0;
@@ -135,10 +135,10 @@ HWY_EXPORT(Maximum);
 HWY_EXPORT(Subtract);
 HWY_EXPORT(Divide);
 
-void accumulate_block(Reduce reduce, const Block& block) {
+void accumulate_block(Reduce reduce, const TableBlock& block) {
   HWY_DYNAMIC_DISPATCH(Accumulate)(reduce, block);
 }
-void finish_log_sum(const Block& block, double* out) {
+void finish_log_sum(const TableBlock& block, double* out) {
   HWY_DYNAMIC_DISPATCH(FinishLogSum)(block, out);
 }
 double maximum_of(const double* values, std::size_t count) {

@@ -9,7 +9,7 @@
 
 namespace drover {
 
-struct Block {
+struct TableBlock {
   std::size_t length = 0;
   double base = 0;  ///< the sum of everything that is constant over the block
   std::size_t straight_count = 0;
@@ -21,8 +21,8 @@ struct Block {
   double* sum = nullptr;   ///< running sum per entry
 };
 
-void accumulate_block(Reduce reduce, const Block& block);
-void finish_log_sum(const Block& block, double* out);  ///< out = high + log(sum)
+void accumulate_block(Reduce reduce, const TableBlock& block);
+void finish_log_sum(const TableBlock& block, double* out);  ///< out = high + log(sum)
 double maximum_of(const double* values, std::size_t count);
 void subtract_from(double* values, double amount, std::size_t count);
 void divide_block(double* values, const double* message, double constant, std::size_t count);

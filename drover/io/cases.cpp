@@ -73,13 +73,4 @@ Cases read_cases(const Model& model, const std::string& path) {
   return read_cases(model, source);
 }
 
-std::string csv_cell(std::string_view text) {
-  if (text.find_first_of(",\"\n\r") == std::string_view::npos && !text.starts_with(' ') &&
-      !text.ends_with(' '))
-    return std::string(text);
-  std::string quoted = "\"";
-  for (char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return quoted + "\"";
-}
-
 }  // namespace drover

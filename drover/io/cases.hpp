@@ -24,7 +24,4 @@ struct Cases {
 Cases read_cases(const Model& model, TextSource& source);
 Cases read_cases(const Model& model, const std::string& path);
 
-/// A text as a cell of a table with commas: in quotes where it needs them.
-std::string csv_cell(std::string_view text);
-
 }  // namespace drover

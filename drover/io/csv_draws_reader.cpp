@@ -7,6 +7,7 @@
 #include <map>
 #include <utility>
 
+#include "drover/io/csv_cell.hpp"
 #include "drover/io/draws.hpp"
 #include "drover/io/text_source.hpp"
 
@@ -81,14 +82,6 @@ class Cells {
   bool quoted_ = false;
 };
 
-/// As it may stand in a one-line message.
-std::string printable(const std::string& text) {
-  std::string result = text.substr(0, 40);
-  for (char& c : result)
-    if (c < ' ' || c > '~') c = '?';
-  return result;
-}
-
 enum class Role { variable, chain, log_score, ignored };
 
 Role role_of(const std::string& name) {
@@ -132,7 +125,7 @@ void read_first_row(Cells& cells, Table& table) {
     if (role == Role::log_score && std::exchange(log_score_seen, true)) role = Role::variable;
     table.roles.push_back(role);
     if (table.roles.back() == Role::variable)
-      table.names.push_back(all_numbers ? std::to_string(column) : texts[column]);
+      table.names.push_back(all_numbers ? std::to_string(column) : std::string(plain_name(texts[column])));
     if (all_numbers) table.add(Role::variable, numbers[column]);
   }
   if (all_numbers) table.rows = 1;

@@ -6,24 +6,13 @@
 #include <utility>
 
 #include "drover/io/atomic_file.hpp"
+#include "drover/io/csv_cell.hpp"
 #include "drover/io/draws_formats.hpp"
 #include "drover/io/number_text.hpp"
 
 namespace drover {
 
 namespace {
-
-/// Quoted where a name holds a comma, a quote or the end of a line (RFC 4180), or would read as a comment.
-std::string quoted(const std::string& name) {
-  if (name.find_first_of(",\"\r\n# \t") == std::string::npos && !name.empty()) return name;
-  std::string text = "\"";
-  for (char c : name) {
-    if (c == '"') text += '"';
-    text += c;
-  }
-  text += '"';
-  return text;
-}
 
 class CsvWriter final : public DrawWriter {
  public:
@@ -32,7 +21,7 @@ class CsvWriter final : public DrawWriter {
     file_.write(header().log_scores ? "chain,draw,log_score" : "chain,draw");
     for (const std::string& name : header().variable_names) {
       file_.write(',');
-      file_.write(quoted(name));
+      file_.write(csv_cell(name));
     }
     file_.write('\n');
   }

@@ -6,17 +6,16 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <limits>
 #include <set>
 
 #include "drover/core/parallel.hpp"
 #include "drover/diagnose/binary_draws.hpp"
+#include "drover/diagnose/draws.hpp"
 
 namespace drover {
 
 namespace {
 
-constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
 constexpr std::size_t block_width = 256;
 
 VariableDiagnosis undiagnosed() {

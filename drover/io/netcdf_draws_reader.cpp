@@ -31,7 +31,7 @@ constexpr double memory_to_open = 1e8;
 constexpr std::size_t largest_ratio = 1032, always_allowed = 1 << 20;
 
 /// A variable of the file with dimensions chain, draw, and any others.
-struct Column {
+struct NetcdfColumn {
   std::string name;
   int id = 0;
   NetcdfLibrary::Type type = NetcdfLibrary::real;
@@ -59,14 +59,14 @@ class NetcdfFile {
   DrawFile read() {
     int group = file_;
     if (netcdf_.nc_inq_ncid(file_, "posterior", &group) != NetcdfLibrary::no_error) group = file_;
-    const std::vector<Column> columns = find_columns(group);
+    const std::vector<NetcdfColumn> columns = find_columns(group);
     if (columns.empty()) fail_at({path_}, "expected a variable with dimensions chain and draw, found none");
     DrawFile file;
     file.chains = columns[0].extents[0];
     file.draws = columns[0].extents[1];
     std::size_t variables = 0;
     bool whole = true;
-    for (const Column& column : columns) {
+    for (const NetcdfColumn& column : columns) {
       if (column.extents[0] != file.chains || column.extents[1] != file.draws)
         fail_at({path_}, column.name + " has another number of chains or draws than " + columns[0].name);
       variables += column.width;
@@ -113,14 +113,14 @@ class NetcdfFile {
     return count;
   }
 
-  std::vector<Column> find_columns(int group) {
+  std::vector<NetcdfColumn> find_columns(int group) {
     int count = 0;
     check(netcdf_.nc_inq_varids(group, &count, nullptr), "the list of variables");
     std::vector<int> ids(static_cast<std::size_t>(std::max(0, count)));
     check(netcdf_.nc_inq_varids(group, &count, ids.data()), "the list of variables");
-    std::vector<Column> columns;
+    std::vector<NetcdfColumn> columns;
     for (int id : ids) {
-      Column column = describe(group, id);
+      NetcdfColumn column = describe(group, id);
       const bool numeric = column.type != NetcdfLibrary::text && column.type != NetcdfLibrary::character &&
                            column.type <= NetcdfLibrary::unsigned_whole;
       if (numeric && column.dimensions.size() >= 2 &&
@@ -131,8 +131,8 @@ class NetcdfFile {
     return columns;
   }
 
-  Column describe(int group, int id) {
-    Column column;
+  NetcdfColumn describe(int group, int id) {
+    NetcdfColumn column;
     char name[NetcdfLibrary::longest_name + 1] = "";
     int dimension_count = 0, dimensions[NetcdfLibrary::most_dimensions];
     check(netcdf_.nc_inq_var(group, id, name, &column.type, &dimension_count, dimensions, nullptr),
@@ -174,7 +174,7 @@ class NetcdfFile {
     return result;
   }
 
-  void add_names(int group, const Column& column, std::vector<std::string>& names) {
+  void add_names(int group, const NetcdfColumn& column, std::vector<std::string>& names) {
     if (column.dimensions.size() == 2) {
       names.push_back(column.name);
     } else if (column.dimensions.size() == 3) {
@@ -201,11 +201,12 @@ class NetcdfFile {
   }
 
   template <typename Item>
-  void read_columns(int group, const std::vector<Column>& columns, std::size_t variables, DrawFile& file) {
+  void read_columns(int group, const std::vector<NetcdfColumn>& columns, std::size_t variables,
+                    DrawFile& file) {
     product("all variables together", {file.draws, file.chains, variables}, 1);
     std::vector<Item> values(file.draws * file.chains * variables), block;
     std::size_t first = 0;
-    for (const Column& column : columns) {
+    for (const NetcdfColumn& column : columns) {
       // Blocks of draws, about 16 million numbers each.
       const std::size_t row = std::max<std::size_t>(1, file.chains * column.width);
       const std::size_t step = std::max<std::size_t>(1, (1 << 24) / row);
@@ -238,7 +239,7 @@ class NetcdfFile {
     if (netcdf_.nc_inq_ncid(file_, "sample_stats", &group) != NetcdfLibrary::no_error ||
         netcdf_.nc_inq_varid(group, "lp", &id) != NetcdfLibrary::no_error)
       return;
-    const Column column = describe(group, id);
+    const NetcdfColumn column = describe(group, id);
     if (column.extents != std::vector{file.chains, file.draws}) return;
     std::vector<double> scores(file.chains * file.draws);
     const std::size_t start[2] = {0, 0};

@@ -7,15 +7,10 @@
 #include <cmath>
 #include <limits>
 
+#include "drover/diagnose/draws.hpp"
 #include "drover/diagnose/segment_moments.hpp"
 
 namespace drover {
-
-namespace {
-
-constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
-
-}  // namespace
 
 EntryDiagnostics diagnose_entry(const SegmentStore& store, std::size_t entry, DiagnosisRoom& scratch,
                                 std::size_t segments) {

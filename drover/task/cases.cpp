@@ -10,6 +10,7 @@
 #include "drover/core/plural.hpp"
 #include "drover/infer/case_tree.hpp"
 #include "drover/io/cases.hpp"
+#include "drover/io/csv_cell.hpp"
 #include "drover/methods/method.hpp"
 #include "drover/task/conflict.hpp"
 #include "drover/task/inference.hpp"

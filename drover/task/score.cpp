@@ -111,7 +111,7 @@ void finish(ScoreResult& result, const std::string& model_name, const DataTable&
         result.effective_samples));
 }
 
-void check_rows(const DataTable& data) {
+void check_not_empty(const DataTable& data) {
   if (data.rows == 0) throw Error(ErrorKind::bad_data, data.source + ": expected at least one row");
 }
 
@@ -201,7 +201,7 @@ ScoreResult score(const MachineFile& file, const DataTable& data, const ScoreOpt
                   const RunControl& control) {
   if (file.machine.kind != MachineKind::rbm) return score(model_of(file), data, options, control);
   const double start = control.seconds();
-  check_rows(data);
+  check_not_empty(data);
   ScoreResult result;
   const Model model = model_of(file);
   with_threads(control, [&] { score_rbm(file.machine, model, data, options, control, result); });
@@ -213,7 +213,7 @@ ScoreResult score(const MachineFile& file, const DataTable& data, const ScoreOpt
 ScoreResult score(const Model& model, const DataTable& data, const ScoreOptions& options,
                   const RunControl& control) {
   const double start = control.seconds();
-  check_rows(data);
+  check_not_empty(data);
   ScoreResult result;
   with_threads(control, [&] { score_model(model, data, options, control, result); });
   finish(result, model.name, data, options);

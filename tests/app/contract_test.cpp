@@ -222,16 +222,21 @@ TEST(Contract, JsonIsAllThatIsPrinted) {
 }
 
 TEST(Contract, HelpManualAndCompletionKnowEveryOption) {
-  const std::string manual = drover_command("man").out;
+  const std::string overview = drover_command("man").out;
   for (const app::Command& command : app::all_commands()) {
     const CommandResult help = drover_command(std::string(command.name) + " --help");
     EXPECT_EQ(help.exit_code, 0);
-    EXPECT_NE(manual.find("drover " + std::string(command.name)), std::string::npos);
+    EXPECT_NE(overview.find(".B drover " + std::string(command.name) + "\n"), std::string::npos);
+    std::string page = drover_command("man " + std::string(command.name)).out;
+    std::erase(page, '\\');
     for (const Option& option : command.options.options()) {
+      EXPECT_NE(page.find("--" + std::string(option.name) + " "), std::string::npos)
+          << command.name << " " << option.name;
       EXPECT_NE(help.out.find("--" + std::string(option.name)), std::string::npos)
           << command.name << " " << option.name;
     }
   }
+  expect_error("man flute", 64, "no manual page for 'flute'");
   for (const char* shell : {"bash", "zsh", "fish"}) {
     const std::string script = drover_command(std::string("completion ") + shell).out;
     for (const app::Command& command : app::all_commands())

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "drover/core/error.hpp"
+#include "drover/io/csv_cell.hpp"
 #include "drover/io/draws.hpp"
 #include "drover/io/text_source.hpp"
 #include "tests/io_draws/temporary_folder.hpp"
@@ -135,6 +136,26 @@ TEST(CsvColumns, OddNamesAndScores) {
     ASSERT_EQ(values[i], 100 * (i / 8) + 10 * (i / 4 % 2) + i % 4);
   EXPECT_EQ(file.log_scores[2 * 3], -std::numeric_limits<double>::infinity());
   EXPECT_EQ(file.log_scores[2 * 7 + 1], 0.1 * 7);
+}
+
+// Names may come from strangers, and spreadsheets run cells that begin so.
+TEST(CsvColumns, NamesAreNotFormulas) {
+  EXPECT_EQ(csv_cell("=cmd|' /C calc'!A0"), "'=cmd|' /C calc'!A0");
+  EXPECT_EQ(csv_cell("+1+2,3"), "\"'+1+2,3\"");
+  EXPECT_EQ(csv_cell("\t=1"), "\"'\t=1\"");
+  for (const char* harmless : {"rain", "-1.5", "+2", "1e-3", "rain=yes", "a-b", "'tis"})
+    EXPECT_EQ(csv_cell(harmless), harmless);
+
+  const TemporaryFolder folder;
+  DrawFileHeader header;
+  header.variable_names = {"=1+1", "'=1+1", "''=1+1", "@sum", "-x", "-1", "'-1",
+                           "+",    "'",     "'tis",   "a b ", "#",  "\t="};
+  header.max_cardinality = 2;
+  header.chains = 1;
+  const auto writer = make_draw_writer(folder.file("draws.csv"), header);
+  writer->append(0, std::vector<Value>(header.variable_names.size(), 1), 0);
+  writer->finish();
+  EXPECT_EQ(read_draws(folder.file("draws.csv")).variable_names, header.variable_names);
 }
 
 TEST(CsvColumns, TablesOfOthers) {
