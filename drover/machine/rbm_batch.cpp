@@ -163,8 +163,13 @@ HWY_EXPORT(DrawUnits);
 
 /// Columns that pass together: 784 rows of them are 400 kB, which the second-level cache holds.
 constexpr std::size_t column_block = 128;
-constexpr std::size_t grain =
-    32;  ///< rows of a batch per task: enough for a block of weights to be used often
+
+/// Rows of a batch per task: about 32, enough for a block of weights to be used often, and an even number of
+/// equal pieces, so that two threads have the same to do.
+std::size_t grain_of(std::size_t rows) {
+  const std::size_t pieces = 2 * std::max<std::size_t>(1, (rows + 63) / 64);
+  return (rows + pieces - 1) / pieces;
+}
 
 std::size_t padded(std::size_t n) {
   return (n + 63) / 64 * 64;
@@ -202,7 +207,7 @@ void sum_rows(const AlignedVector<float>& matrix, std::size_t stride, const Alig
               const ActiveUnits& active, AlignedVector<float>& out) {
   out.resize(active.rows() * stride);
   if (tables_pay(active)) return sum_tables(matrix, stride, bias, active, out);
-  parallel_for(IndexRange(0, active.rows(), grain), [&](const IndexRange& range) {
+  parallel_for(IndexRange(0, active.rows(), grain_of(active.rows())), [&](const IndexRange& range) {
     for (std::size_t c = 0; c < stride; c += column_block) {
       const std::size_t columns = std::min(column_block, stride - c);
       for (std::size_t r = range.begin(); r != range.end(); ++r) {
@@ -219,7 +224,7 @@ void draw(const AlignedVector<float>& fields, std::size_t stride, std::size_t un
           std::uint64_t seed, std::uint32_t first_row, std::uint64_t sweep, Stream stream, ActiveUnits& out) {
   out.resize(rows, units);
   const LaneRandom random(seed, stream);
-  parallel_for(IndexRange(0, rows, grain), [&](const IndexRange& range) {
+  parallel_for(IndexRange(0, rows, grain_of(rows)), [&](const IndexRange& range) {
     for (std::size_t r = range.begin(); r != range.end(); ++r)
       out.count[r] = static_cast<std::uint32_t>(
           HWY_DYNAMIC_DISPATCH(DrawUnits)(random, first_row + static_cast<std::uint32_t>(r), sweep,
@@ -273,7 +278,7 @@ void RbmBatch::hidden_probabilities(const ActiveUnits& v, AlignedVector<float>& 
 }
 
 void RbmBatch::to_probabilities(std::size_t rows, AlignedVector<float>& fields) const {
-  parallel_for(IndexRange(0, rows, grain), [&](const IndexRange& range) {
+  parallel_for(IndexRange(0, rows, grain_of(rows)), [&](const IndexRange& range) {
     HWY_DYNAMIC_DISPATCH(Probabilities)
     (fields.data() + range.begin() * hidden_stride_, range.size() * hidden_stride_);
   });

@@ -133,6 +133,24 @@ TEST(GibbsSpinBytes, SumsAreTheConditionals) {
   }
 }
 
+// Variables with tables of every size and without, side by side; on every instruction set, as tables are read
+// in different ways.
+TEST(GibbsSpinBytes, SumsOfVariablesWithDifferentNumbersOfNeighbours) {
+  testing::for_each_target([] {
+    for (std::uint64_t seed = 0; seed < 3; ++seed) {
+      RandomSequence random(seed, Stream::generate);
+      Model model;
+      model.cardinalities.assign(60, 2);
+      for (int pair = 0; pair < 210; ++pair) {
+        const auto first = static_cast<VariableId>(random.below(60));
+        const auto second = static_cast<VariableId>((first + 1 + random.below(59)) % 60);
+        model.spin_pairs.add(first, second, 0.3 * random.normal());
+      }
+      expect_sums(compile(model), seed, [](std::uint32_t) { return 1.0f; });
+    }
+  });
+}
+
 TEST(GibbsSpinBytes, Scores) {
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
     const Graph graph = random_spin_graph(seed);

@@ -4,7 +4,6 @@
 #include <bit>
 #include <cassert>
 #include <cmath>
-#include <limits>
 
 #include "drover/core/large_memory.hpp"
 #include "drover/core/parallel.hpp"
@@ -18,407 +17,19 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
-#include "drover/sample/gibbs/byte_random-inl.hpp"
+#include "drover/sample/gibbs/byte_odds-inl.hpp"
+#include "drover/sample/gibbs/byte_thresholds-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace drover {
 namespace HWY_NAMESPACE {
-
-using View = GibbsSpinBytes::View;
-
-using SignedTag = hn::RebindToSigned<ByteTag>;
-using SignedVector = hn::Vec<SignedTag>;
-using ByteMask = hn::Mask<SignedTag>;
-using HalfwordTag = hn::Repartition<std::uint16_t, ByteTag>;
-using HalfwordVector = hn::Vec<HalfwordTag>;
-using WordTag = hn::Repartition<std::uint32_t, ByteTag>;
-using WordVector = hn::Vec<WordTag>;
-using IntegerTag = hn::Repartition<std::int32_t, ByteTag>;
-using FloatTag = hn::Repartition<float, ByteTag>;
-using FloatVector = hn::Vec<FloatTag>;
-
-// The bytes of vector k become four vectors of words, q = 0 .. 3, that hold the lanes from
-// lane_of(k, q) on.
-HWY_INLINE constexpr std::size_t lane_of(std::size_t k, std::size_t q) {
-  return 16 * q + k * (byte_lanes / 4);
-}
-
-// The index 0 .. 15 that four neighbours spell in the chains of vector k.
-HWY_INLINE ByteVector group_index(const std::uint8_t* HWY_RESTRICT bytes,
-                                  const std::uint32_t* HWY_RESTRICT neighbours, std::size_t k) {
-  const ByteTag d;
-  const auto of = [&](int j) {
-    return hn::Load(d, bytes + std::size_t{64} * neighbours[j] + k * byte_lanes);
-  };
-  ByteVector index = hn::And(of(0), hn::Set(d, 1));
-  index = hn::OrAnd(index, of(1), hn::Set(d, 2));
-  index = hn::OrAnd(index, of(2), hn::Set(d, 4));
-  return hn::OrAnd(index, of(3), hn::Set(d, 8));
-}
-
-// Byte b of the entries that `index` names.
-HWY_INLINE ByteVector look_up(const std::uint8_t* HWY_RESTRICT table, int b, ByteVector index) {
-  return hn::TableLookupBytes(hn::LoadDup128(ByteTag(), table + 16 * b), index);
-}
-
-// Four bytes per chain, b3 the most significant, as four vectors of words.
-HWY_INLINE void join_bytes(ByteVector b3, ByteVector b2, ByteVector b1, ByteVector b0,
-                           WordVector* HWY_RESTRICT words) {
-  const ByteTag d;
-  const HalfwordTag h;
-  const WordTag w;
-  const auto low_lower = hn::BitCast(h, hn::InterleaveLower(d, b0, b1));
-  const auto low_upper = hn::BitCast(h, hn::InterleaveUpper(d, b0, b1));
-  const auto high_lower = hn::BitCast(h, hn::InterleaveLower(d, b2, b3));
-  const auto high_upper = hn::BitCast(h, hn::InterleaveUpper(d, b2, b3));
-  words[0] = hn::BitCast(w, hn::InterleaveLower(h, low_lower, high_lower));
-  words[1] = hn::BitCast(w, hn::InterleaveUpper(h, low_lower, high_lower));
-  words[2] = hn::BitCast(w, hn::InterleaveLower(h, low_upper, high_upper));
-  words[3] = hn::BitCast(w, hn::InterleaveUpper(h, low_upper, high_upper));
-}
-
-// The inverse for masks: four vectors of words, each 0 or all ones, become bytes.
-HWY_INLINE ByteVector split_masks(const hn::Mask<FloatTag>* HWY_RESTRICT masks) {
-  const hn::Repartition<std::int16_t, ByteTag> h;
-  const ByteTag d;
-  const auto word = [&](int q) { return hn::BitCast(IntegerTag(), hn::VecFromMask(FloatTag(), masks[q])); };
-  const auto lower = hn::BitCast(d, hn::ReorderDemote2To(h, word(0), word(1)));
-  const auto upper = hn::BitCast(d, hn::ReorderDemote2To(h, word(2), word(3)));
-  alignas(16) static constexpr std::uint8_t to_lower[16] = {0,   2,   4,   6,   8,   10,  12,  14,
-                                                            128, 128, 128, 128, 128, 128, 128, 128};
-  alignas(16) static constexpr std::uint8_t to_upper[16] = {128, 128, 128, 128, 128, 128, 128, 128,
-                                                            0,   2,   4,   6,   8,   10,  12,  14};
-  return hn::Or(hn::TableLookupBytesOr0(lower, hn::LoadDup128(d, to_lower)),
-                hn::TableLookupBytesOr0(upper, hn::LoadDup128(d, to_upper)));
-}
-
-HWY_INLINE void add_to(float* HWY_RESTRICT sums, FloatVector p) {
-  const FloatTag d;
-  hn::StoreU(hn::Add(hn::LoadU(d, sums), p), d, sums);
-}
-
-// Adds 2^-24 words; the product is exact, so that fused or not the result is the same.
-HWY_INLINE void add_scaled(float* HWY_RESTRICT sums, WordVector words) {
-  const FloatTag d;
-  const FloatVector numbers = hn::ConvertTo(d, hn::BitCast(IntegerTag(), words));
-  hn::StoreU(hn::MulAdd(numbers, hn::Set(d, 0x1p-24f), hn::LoadU(d, sums)), d, sums);
-}
-
-// The order of bytes is that of signed numbers in the shuffle tables (all but one instruction set compare
-// signed bytes only): bytes 3 and 2 of thresholds are kept with their highest bit turned.
-HWY_INLINE ByteVector turned(ByteVector bytes) {
-  return hn::Xor(bytes, hn::Set(ByteTag(), 0x80));
-}
-
-// Draws a variable of at most four neighbours from 16 random bits; false when these tie in some chain.
-template <bool summed>
-HWY_INLINE bool draw_from_table(const std::uint8_t* HWY_RESTRICT table, std::uint8_t* bytes, std::size_t i,
-                                const std::uint32_t* HWY_RESTRICT neighbours, const LaneBytes& random,
-                                float* HWY_RESTRICT sums) {
-  const ByteTag d;
-  const SignedTag s;
-  ByteVector high[byte_vectors], low[byte_vectors];
-  random.draw<0>(static_cast<std::uint32_t>(i), high, low);
-  ByteVector ties = hn::Zero(d);
-  for (std::size_t k = 0; k < byte_vectors; ++k) {
-    const ByteVector index = group_index(bytes, neighbours, k);
-    const ByteVector b3 = look_up(table, 3, index), b2 = look_up(table, 2, index);
-    const SignedVector t3 = hn::BitCast(s, b3), t2 = hn::BitCast(s, b2);
-    const SignedVector r3 = hn::BitCast(s, high[k]), r2 = hn::BitCast(s, low[k]);
-    const ByteMask equal = hn::Eq(r3, t3);
-    const ByteMask one = hn::Or(hn::Lt(r3, t3), hn::And(equal, hn::Lt(r2, t2)));
-    ties = hn::Or(ties, hn::BitCast(d, hn::VecFromMask(s, hn::And(equal, hn::Eq(r2, t2)))));
-    hn::Store(hn::BitCast(d, hn::VecFromMask(s, one)), d, bytes + 64 * i + k * byte_lanes);
-    if constexpr (summed) {
-      WordVector words[4];
-      join_bytes(hn::Zero(d), turned(b3), turned(b2), look_up(table, 1, index), words);
-      for (std::size_t q = 0; q < 4; ++q) add_scaled(sums + lane_of(k, q), words[q]);
-    }
-  }
-  return hn::AllTrue(d, hn::Eq(ties, hn::Zero(d)));
-}
-
-// The same from all 32 bits.
-HWY_NOINLINE void draw_from_whole_table(const std::uint8_t* HWY_RESTRICT table, std::uint8_t* bytes,
-                                        std::size_t i, const std::uint32_t* HWY_RESTRICT neighbours,
-                                        const LaneBytes& random) {
-  const ByteTag d;
-  const SignedTag s;
-  ByteVector r[4][byte_vectors];
-  random.draw<0>(static_cast<std::uint32_t>(i), r[3], r[2]);
-  random.draw<1>(static_cast<std::uint32_t>(i), r[1], r[0]);
-  for (std::size_t k = 0; k < byte_vectors; ++k) {
-    const ByteVector index = group_index(bytes, neighbours, k);
-    ByteMask one = hn::MaskFromVec(hn::Zero(s));
-    for (int b = 0; b < 4; ++b) {
-      ByteVector entry = look_up(table, b, index);
-      if (b < 2) entry = turned(entry);
-      const SignedVector t = hn::BitCast(s, entry), u = hn::BitCast(s, r[b][k]);
-      one = hn::Or(hn::Lt(u, t), hn::And(hn::Eq(u, t), one));
-    }
-    hn::Store(hn::BitCast(d, hn::VecFromMask(s, one)), d, bytes + 64 * i + k * byte_lanes);
-  }
-}
-
-// The 16 sums of subsets of four weights.
-HWY_INLINE void subset_sums(const float* HWY_RESTRICT weights, float* HWY_RESTRICT sums) {
-  alignas(64) static constexpr float has[4][16] = {{0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1},
-                                                   {0, 0, 1, 1, 0, 0, 1, 1, 0, 0, 1, 1, 0, 0, 1, 1},
-                                                   {0, 0, 0, 0, 1, 1, 1, 1, 0, 0, 0, 0, 1, 1, 1, 1},
-                                                   {0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1}};
-  const FloatTag d;
-  for (std::size_t e = 0; e < 16; e += hn::MaxLanes(d)) {
-    FloatVector total = hn::Zero(d);
-    for (std::size_t j = 0; j < 4; ++j)
-      total = hn::Add(total, hn::Mul(hn::Set(d, weights[j]), hn::Load(d, has[j] + e)));
-    hn::Store(total, d, sums + e);
-  }
-}
-
-// Byte b of word e goes to place 16 b + e.
-HWY_INLINE void split_words(const void* HWY_RESTRICT words, std::uint8_t* HWY_RESTRICT table) {
-  const hn::FixedTag<std::uint8_t, 16> d;
-  hn::Vec<decltype(d)> b0, b1, b2, b3;
-  hn::LoadInterleaved4(d, static_cast<const std::uint8_t*>(words), b0, b1, b2, b3);
-  hn::Store(b0, d, table);
-  hn::Store(b1, d, table + 16);
-  hn::Store(b2, d, table + 32);
-  hn::Store(b3, d, table + 48);
-}
-
-#if HWY_TARGET <= HWY_AVX3
-
-// The 16 products or sums of a group are one vector of floats, made on the way.
-struct Group {
-  FloatVector entries;
-};
-
-template <bool product>
-HWY_INLINE void load_group(const View& view, std::size_t g, Group& group) {
-  static constexpr std::uint16_t has[4] = {0xAAAA, 0xCCCC, 0xF0F0, 0xFF00};
-  const FloatTag d;
-  const float* const terms = (product ? view.odds : view.weights) + 4 * g;
-  group.entries = hn::Set(d, product ? 1.0f : 0.0f);
-  for (std::size_t j = 0; j < 4; ++j) {
-    const auto mask = hn::LoadMaskBits(d, reinterpret_cast<const std::uint8_t*>(has + j));
-    const FloatVector term = hn::Set(d, terms[j]);
-    const FloatVector with = product ? hn::Mul(group.entries, term) : hn::Add(group.entries, term);
-    group.entries = hn::IfThenElse(mask, with, group.entries);
-  }
-}
-
-// Multiplies or adds the entries that `index` names into four vectors of floats.
-template <bool product>
-HWY_INLINE void combine(const Group& group, ByteVector index, FloatVector* HWY_RESTRICT totals) {
-  const FloatTag d;
-  alignas(16) static constexpr std::uint8_t to_words[4][16] = {
-      {0, 128, 128, 128, 1, 128, 128, 128, 2, 128, 128, 128, 3, 128, 128, 128},
-      {4, 128, 128, 128, 5, 128, 128, 128, 6, 128, 128, 128, 7, 128, 128, 128},
-      {8, 128, 128, 128, 9, 128, 128, 128, 10, 128, 128, 128, 11, 128, 128, 128},
-      {12, 128, 128, 128, 13, 128, 128, 128, 14, 128, 128, 128, 15, 128, 128, 128}};
-  for (std::size_t q = 0; q < 4; ++q) {
-    const ByteVector words = hn::TableLookupBytesOr0(index, hn::LoadDup128(ByteTag(), to_words[q]));
-    const FloatVector term =
-        hn::TableLookupLanes(group.entries, hn::IndicesFromVec(d, hn::BitCast(IntegerTag(), words)));
-    totals[q] = product ? hn::Mul(totals[q], term) : hn::Add(totals[q], term);
-  }
-}
-
-#else
-
-// The 16 products or sums of a group are a table of bytes: products are there, sums are made on the way.
-struct Group {
-  alignas(64) std::uint8_t room[64];
-  const std::uint8_t* table;
-};
-
-template <bool product>
-HWY_INLINE void load_group(const View& view, std::size_t g, Group& group) {
-  group.table = product ? view.tables + 64 * g : group.room;
-  if (product) return;
-  alignas(64) float sums[16];
-  subset_sums(view.weights + 4 * g, sums);
-  split_words(sums, group.room);
-}
-
-// Multiplies or adds the entries that `index` names into four vectors of floats.
-template <bool product>
-HWY_INLINE void combine(const Group& group, ByteVector index, FloatVector* HWY_RESTRICT totals) {
-  WordVector words[4];
-  join_bytes(look_up(group.table, 3, index), look_up(group.table, 2, index), look_up(group.table, 1, index),
-             look_up(group.table, 0, index), words);
-  for (std::size_t q = 0; q < 4; ++q) {
-    const FloatVector term = hn::BitCast(FloatTag(), words[q]);
-    totals[q] = product ? hn::Mul(totals[q], term) : hn::Add(totals[q], term);
-  }
-}
-
-#endif
-
-// Draws the chains of vector k given odds = exp(-f), from 16 random bits r: x = 1 when u (1 + odds) < 1 with
-// r <= 65536 u < r + 1. Returns all ones where that does not decide.
-template <bool summed>
-HWY_INLINE ByteVector draw_from_odds(const FloatVector* HWY_RESTRICT odds, ByteVector high, ByteVector low,
-                                     std::uint8_t* HWY_RESTRICT out, std::size_t k,
-                                     float* HWY_RESTRICT sums) {
-  const ByteTag d;
-  const FloatTag f;
-  const FloatVector one = hn::Set(f, 1.0f), whole = hn::Set(f, 65536.0f);
-  WordVector words[4];
-  join_bytes(hn::Zero(d), hn::Zero(d), high, low, words);
-  hn::Mask<FloatTag> sure[4];
-  FloatVector open = hn::Zero(f);
-  for (std::size_t q = 0; q < 4; ++q) {
-    const FloatVector r = hn::ConvertTo(f, hn::BitCast(IntegerTag(), words[q]));
-    const FloatVector total = hn::Add(one, odds[q]);
-    const FloatVector least = hn::Mul(r, total);
-    sure[q] = hn::Le(least, hn::Sub(whole, total));
-    const auto possible = hn::Lt(least, whole);
-    open = hn::Or(open, hn::VecFromMask(f, hn::Xor(sure[q], possible)));
-    if constexpr (summed) add_to(sums + lane_of(k, q), hn::Div(one, total));
-  }
-  hn::Store(split_masks(sure), d, out);
-  return hn::BitCast(d, open);
-}
-
-// The same from 32 bits: v odds < 2^31 - v keeps the relative precision of small probabilities of both
-// values.
-HWY_INLINE void draw_from_odds_whole(const FloatVector* HWY_RESTRICT odds,
-                                     const WordVector* HWY_RESTRICT random, std::uint8_t* HWY_RESTRICT out) {
-  const IntegerTag n;
-  const FloatTag f;
-  hn::Mask<FloatTag> masks[4];
-  for (std::size_t q = 0; q < 4; ++q) {
-    const auto v = hn::BitCast(n, hn::Or(hn::ShiftRight<1>(random[q]), hn::Set(WordTag(), 1U)));
-    const auto rest =
-        hn::Sub(hn::Set(n, std::numeric_limits<std::int32_t>::max()), hn::Sub(v, hn::Set(n, 1)));
-    masks[q] = hn::Lt(hn::Mul(hn::ConvertTo(f, v), odds[q]), hn::ConvertTo(f, rest));
-  }
-  hn::Store(split_masks(masks), ByteTag(), out);
-}
-
-// exp(-f) of all chains at temperature 1, as a product.
-HWY_INLINE void odds_by_product(const View& view, const std::uint8_t* HWY_RESTRICT bytes, std::size_t i,
-                                FloatVector* HWY_RESTRICT odds) {
-  for (std::size_t k = 0; k < 4 * byte_vectors; ++k) odds[k] = hn::Set(FloatTag(), view.bias_odds[i]);
-  for (std::size_t g = view.group_begin[i]; g < view.group_begin[i + 1]; ++g) {
-    Group group;
-    load_group<true>(view, g, group);
-    for (std::size_t k = 0; k < byte_vectors; ++k)
-      combine<true>(group, group_index(bytes, view.neighbours + 4 * g, k), odds + 4 * k);
-  }
-}
-
-// exp(x) for |x| <= 64 to a few units in the last place, by IEEE operations only: 2^n times a polynomial of
-// degree 6 in the rest, |rest| <= log(2) / 2.
-HWY_INLINE FloatVector exponential(FloatVector x) {
-  const FloatTag d;
-  const FloatVector magic = hn::Set(d, 12582912.0f);  // 1.5 * 2^23: adding it rounds to an integer
-  const FloatVector shifted = hn::Add(hn::Mul(x, hn::Set(d, 1.44269504f)), magic);
-  const FloatVector n = hn::Sub(shifted, magic);
-  FloatVector r = hn::Sub(x, hn::Mul(n, hn::Set(d, 0.693359375f)));  // exact: 9 bits of log 2
-  r = hn::Add(r, hn::Mul(n, hn::Set(d, 2.12194440e-4f)));
-  FloatVector p = hn::Set(d, 1.0f / 720);
-  for (float c : {1.0f / 120, 1.0f / 24, 1.0f / 6, 0.5f, 1.0f, 1.0f})
-    p = hn::Add(hn::Mul(p, r), hn::Set(d, c));
-  return hn::BitCast(
-      d, hn::Add(hn::BitCast(IntegerTag(), p), hn::ShiftLeft<23>(hn::BitCast(IntegerTag(), shifted))));
-}
-
-// exp(-f), with |f| cut at 60: such probabilities are zero or one.
-HWY_INLINE FloatVector odds_of(FloatVector field) {
-  const FloatTag d;
-  return exponential(hn::Min(hn::Max(hn::Neg(field), hn::Set(d, -60.0f)), hn::Set(d, 60.0f)));
-}
-
-// The table of thresholds of a variable of at most four neighbours, when all chains have one temperature.
-// The smaller of p and 1 - p is made and the other is its complement, so that both keep their precision.
-HWY_INLINE void make_thresholds(const View& view, std::size_t i, float inverse_temperature,
-                                std::uint8_t* HWY_RESTRICT table) {
-  const FloatTag d;
-  const IntegerTag n;
-  const FloatVector one = hn::Set(d, 1.0f);
-  alignas(64) float fields[16];
-  alignas(64) std::int32_t thresholds[16];
-  subset_sums(view.weights + std::size_t{4} * view.group_begin[i], fields);
-  for (std::size_t e = 0; e < 16; e += hn::MaxLanes(d)) {
-    const FloatVector field =
-        hn::Mul(hn::Add(hn::Load(d, fields + e), hn::Set(d, view.bias[i])), hn::Set(d, inverse_temperature));
-    const FloatVector smaller = hn::Div(one, hn::Add(one, odds_of(hn::Neg(hn::Abs(field)))));
-    const auto word =
-        hn::ConvertTo(n, hn::Min(hn::Mul(smaller, hn::Set(d, 0x1p32f)), hn::Set(d, 2147483520.0f)));
-    const auto positive = hn::BitCast(n, hn::VecFromMask(d, hn::Gt(field, hn::Zero(d))));
-    hn::Store(hn::Xor(hn::Xor(word, positive), hn::Set(n, static_cast<std::int32_t>(0x80800000U))), n,
-              thresholds + e);
-  }
-  split_words(thresholds, table);
-}
-
-// exp(-beta f) of all chains. `inverse_temperatures` has one for every lane; null: all are 1.
-HWY_INLINE void odds_by_fields(const View& view, const std::uint8_t* HWY_RESTRICT bytes, std::size_t i,
-                               const float* HWY_RESTRICT inverse_temperatures,
-                               FloatVector* HWY_RESTRICT odds) {
-  const FloatTag d;
-  for (std::size_t k = 0; k < 4 * byte_vectors; ++k) odds[k] = hn::Set(d, view.bias[i]);
-  for (std::size_t g = view.group_begin[i]; g < view.group_begin[i + 1]; ++g) {
-    Group group;
-    load_group<false>(view, g, group);
-    for (std::size_t k = 0; k < byte_vectors; ++k)
-      combine<false>(group, group_index(bytes, view.neighbours + 4 * g, k), odds + 4 * k);
-  }
-  for (std::size_t k = 0; k < byte_vectors; ++k)
-    for (std::size_t q = 0; q < 4; ++q) {
-      FloatVector field = odds[4 * k + q];
-      if (inverse_temperatures) field = hn::Mul(field, hn::LoadU(d, inverse_temperatures + lane_of(k, q)));
-      odds[4 * k + q] = odds_of(field);
-    }
-}
-
-// Draws any variable from exp(-f) of its chains.
-template <bool by_fields, bool summed>
-HWY_INLINE bool draw_any(const View& view, std::uint8_t* bytes, std::size_t i,
-                         const float* HWY_RESTRICT inverse_temperatures, const LaneBytes& random,
-                         float* HWY_RESTRICT sums) {
-  ByteVector high[byte_vectors], low[byte_vectors];
-  random.draw<0>(static_cast<std::uint32_t>(i), high, low);
-  const ByteTag d;
-  ByteVector open = hn::Zero(d);
-  FloatVector odds[4 * byte_vectors];
-  if constexpr (by_fields)
-    odds_by_fields(view, bytes, i, inverse_temperatures, odds);
-  else
-    odds_by_product(view, bytes, i, odds);
-  for (std::size_t k = 0; k < byte_vectors; ++k) {
-    open = hn::Or(open, draw_from_odds<summed>(odds + 4 * k, high[k], low[k], bytes + 64 * i + k * byte_lanes,
-                                               k, sums));
-  }
-  return hn::AllTrue(d, hn::Eq(open, hn::Zero(d)));
-}
-
-template <bool by_fields>
-HWY_NOINLINE void draw_any_whole(const View& view, std::uint8_t* bytes, std::size_t i,
-                                 const float* HWY_RESTRICT inverse_temperatures, const LaneBytes& random) {
-  ByteVector r[4][byte_vectors];
-  random.draw<0>(static_cast<std::uint32_t>(i), r[3], r[2]);
-  random.draw<1>(static_cast<std::uint32_t>(i), r[1], r[0]);
-  FloatVector odds[4 * byte_vectors];
-  if constexpr (by_fields)
-    odds_by_fields(view, bytes, i, inverse_temperatures, odds);
-  else
-    odds_by_product(view, bytes, i, odds);
-  for (std::size_t k = 0; k < byte_vectors; ++k) {
-    WordVector words[4];
-    join_bytes(r[3][k], r[2][k], r[1][k], r[0][k], words);
-    draw_from_odds_whole(odds + 4 * k, words, bytes + 64 * i + k * byte_lanes);
-  }
-}
 
 // How many variables ahead of its use memory is asked for.
 inline constexpr std::size_t bytes_ahead = 6, rows_ahead = 12;
 
 HWY_INLINE void prefetch_row(const View& view, std::size_t i) {
   hwy::Prefetch(view.neighbours + std::size_t{4} * view.group_begin[i]);
-  hwy::Prefetch(view.tables + std::size_t{64} * view.group_begin[i]);
+  hwy::Prefetch(view.tables + std::size_t{64} * view.table_begin[i]);
 }
 
 HWY_INLINE void prefetch_bytes(const View& view, const std::uint8_t* bytes, std::size_t i) {
@@ -443,13 +54,29 @@ HWY_NOINLINE void sweep_part(const View& view, const GibbsSpinBytes::Job& job, c
     }
     float* const sums = summed ? job.sums + 64 * i : nullptr;
     const std::size_t group = view.group_begin[i];
+    const std::uint32_t* const neighbours = view.neighbours + 4 * group;
     if (heat != Heat::by_lane && view.group_begin[i + 1] == group + 1) {
       alignas(64) std::uint8_t heated[64];
       if (heat == Heat::uniform) make_thresholds(view, i, job.inverse_temperatures[0], heated);
-      const std::uint8_t* table = heat == Heat::uniform ? heated : view.tables + 64 * group;
-      const std::uint32_t* neighbours = view.neighbours + 4 * group;
-      if (!draw_from_table<summed>(table, bytes, i, neighbours, random, sums))
-        draw_from_whole_table(table, bytes, i, neighbours, random);
+      const std::uint8_t* table =
+          heat == Heat::uniform ? heated : view.tables + std::size_t{64} * view.table_begin[i];
+      draw_by_table<0, summed>(table, bytes, i, neighbours, random, sums);
+    } else if (heat == Heat::none && view.beyond[i] > 0) {
+      const std::uint8_t* const table = view.tables + std::size_t{64} * view.table_begin[i];
+      switch (view.beyond[i]) {
+        case 1:
+          draw_by_table<1, summed>(table, bytes, i, neighbours, random, sums);
+          break;
+        case 2:
+          draw_by_table<2, summed>(table, bytes, i, neighbours, random, sums);
+          break;
+        case 3:
+          draw_by_table<3, summed>(table, bytes, i, neighbours, random, sums);
+          break;
+        default:
+          draw_by_table<4, summed>(table, bytes, i, neighbours, random, sums);
+          break;
+      }
     } else if (heat == Heat::none && view.moderate) {
       if (!draw_any<false, summed>(view, bytes, i, nullptr, random, sums))
         draw_any_whole<false>(view, bytes, i, nullptr, random);
@@ -509,7 +136,7 @@ void add_scores(const View& view, const std::uint8_t* HWY_RESTRICT bytes, double
       for (FloatVector& field : fields) field = hn::Zero(d);
       for (std::size_t g = view.group_begin[i]; g < view.group_begin[i + 1]; ++g) {
         Group group;
-        load_group<false>(view, g, group);
+        load_group<false>(view, i, g, group);
         for (std::size_t k = 0; k < byte_vectors; ++k)
           combine<false>(group, group_index(bytes, view.neighbours + 4 * g, k), fields + 4 * k);
       }
@@ -560,24 +187,16 @@ HWY_EXPORT(start_bytes);
 
 constexpr std::size_t group_size = 4;
 
-// Byte b of entry e stands at 16 b + e.
-void set_entry(std::uint8_t* table, unsigned entry, std::uint32_t word) {
-  for (unsigned b = 0; b < 4; ++b) table[16 * b + entry] = static_cast<std::uint8_t>(word >> (8 * b));
-}
-
-double subset_sum(const float* weights, unsigned bits) {
-  double sum = 0;
-  for (unsigned j = 0; j < group_size; ++j)
-    if (bits >> j & 1) sum += weights[j];
-  return sum;
-}
-
-// 2^32 p(x = 1) for each of the 16 states of four neighbours, the upper two bytes in signed order.
-void fill_thresholds(float bias, const float* weights, std::uint8_t* table) {
-  for (unsigned bits = 0; bits < 16; ++bits) {
-    const double field = bias + subset_sum(weights, bits);
+// 2^32 p(x = 1) for each state of 4 + beyond neighbours, the upper two bytes in signed order.
+void fill_thresholds(float bias, const float* weights, unsigned beyond, std::uint8_t* table) {
+  const unsigned entries = 16U << beyond;
+  for (unsigned bits = 0; bits < entries; ++bits) {
+    double field = bias;
+    for (unsigned j = 0; j < 4 + beyond; ++j)
+      if (bits >> j & 1) field += weights[j];
     const double scaled = std::floor(0x1p32 / (1 + std::exp(-field)) + 0.5);
-    set_entry(table, bits, static_cast<std::uint32_t>(std::min(scaled, 0x1p32 - 1)) ^ 0x80800000U);
+    const auto word = static_cast<std::uint32_t>(std::min(scaled, 0x1p32 - 1)) ^ 0x80800000U;
+    for (unsigned b = 0; b < 4; ++b) table[entries * b + bits] = static_cast<std::uint8_t>(word >> (8 * b));
   }
 }
 
@@ -603,8 +222,26 @@ void fill_odds(const float* odds, std::uint8_t* table) {
     float product = 1;
     for (unsigned j = 0; j < group_size; ++j)
       if (bits >> j & 1) product *= odds[j];
-    set_entry(table, bits, std::bit_cast<std::uint32_t>(product));
+    const auto word = std::bit_cast<std::uint32_t>(product);
+    for (unsigned b = 0; b < 4; ++b) table[16 * b + bits] = static_cast<std::uint8_t>(word >> (8 * b));
   }
+}
+
+// How many neighbours beyond four a table covers, per variable; 0 for those of more than eight neighbours.
+// Tables of seven or eight neighbours take 512 and 1024 bytes, which is worth it only while all of them find
+// room in a cache.
+std::vector<std::uint8_t> tables_beyond_four(const SpinGraph& graph) {
+  constexpr std::size_t room = std::size_t{1} << 20;
+  const auto beyond_of = [&](std::size_t i) -> unsigned {
+    const std::size_t degree = graph.degree(i);
+    return degree > 4 && degree <= 8 ? static_cast<unsigned>(degree) - 4 : 0;
+  };
+  std::size_t bytes = 0;
+  for (std::size_t i = 0; i < graph.size(); ++i) bytes += std::size_t{64} << beyond_of(i);
+  std::vector<std::uint8_t> beyond(graph.size(), 0);
+  for (std::size_t i = 0; i < graph.size(); ++i)
+    if (beyond_of(i) <= 2 || bytes <= room) beyond[i] = static_cast<std::uint8_t>(beyond_of(i));
+  return beyond;
 }
 
 }  // namespace
@@ -618,15 +255,19 @@ GibbsSpinBytes::GibbsSpinBytes(const SpinGraph& graph, Scan scan)
       log_constant_(graph.log_constant),
       bias_(graph.bias),
       bias_odds_(graph.size()),
-      group_begin_(graph.size() + 1, 0) {
+      group_begin_(graph.size() + 1, 0),
+      table_begin_(graph.size() + 1, 0) {
+  beyond_ = tables_beyond_four(graph);
   for (std::size_t i = 0; i < size(); ++i) {
-    const std::size_t groups = (graph.degree(i) + group_size - 1) / group_size;
-    group_begin_[i + 1] = group_begin_[i] + static_cast<std::uint32_t>(std::max<std::size_t>(groups, 1));
+    const std::size_t groups = std::max<std::size_t>(1, (graph.degree(i) + group_size - 1) / group_size);
+    group_begin_[i + 1] = group_begin_[i] + static_cast<std::uint32_t>(groups);
+    table_begin_[i + 1] =
+        table_begin_[i] + static_cast<std::uint32_t>(beyond_[i] > 0 ? std::size_t{1} << beyond_[i] : groups);
   }
   neighbours_.resize(group_size * group_begin_.back());
   weights_.resize(neighbours_.size());
   odds_.resize(neighbours_.size());
-  assign_large(tables_, std::size_t{64} * group_begin_.back(), std::uint8_t{0});
+  assign_large(tables_, std::size_t{64} * table_begin_.back(), std::uint8_t{0});
   parallel_for(IndexRange(0, size(), 4096), [&](const IndexRange& range) {
     for (std::size_t i = range.begin(); i < range.end(); ++i) {
       const std::size_t begin = group_size * group_begin_[i], end = group_size * group_begin_[i + 1];
@@ -636,11 +277,12 @@ GibbsSpinBytes::GibbsSpinBytes(const SpinGraph& graph, Scan scan)
       std::ranges::copy(graph.weights(i), weights_.begin() + begin);
       bias_odds_[i] = std::exp(-bias_[i]);
       for (std::size_t e = begin; e < end; ++e) odds_[e] = std::exp(-weights_[e]);
-      if (end - begin == group_size)
-        fill_thresholds(bias_[i], weights_.data() + begin, tables_.data() + 16 * begin);
+      std::uint8_t* const table = tables_.data() + std::size_t{64} * table_begin_[i];
+      if (end - begin == group_size || beyond_[i] > 0)
+        fill_thresholds(bias_[i], weights_.data() + begin, beyond_[i], table);
       else
         for (std::size_t e = begin; e < end; e += group_size)
-          fill_odds(odds_.data() + e, tables_.data() + 16 * e);
+          fill_odds(odds_.data() + e, table + 16 * (e - begin));
     }
   });
 }
@@ -650,6 +292,8 @@ GibbsSpinBytes::View GibbsSpinBytes::view() const {
           .bias = bias_.data(),
           .bias_odds = bias_odds_.data(),
           .group_begin = group_begin_.data(),
+          .table_begin = table_begin_.data(),
+          .beyond = beyond_.data(),
           .neighbours = neighbours_.data(),
           .weights = weights_.data(),
           .odds = odds_.data(),

@@ -5,13 +5,14 @@
 // group, masked with 1, 2, 4, 8 and joined, are an index 0 .. 15 per chain, and a byte shuffle looks up one
 // byte of a 16-entry table for 16, 32 or 64 chains in one instruction. What the tables hold:
 //
-// - a variable of at most four neighbours: T = 2^32 p for the 16 states of its neighbours. The upper 16 bits
-//   of T are compared with 16 random bits; where they tie (about one variable in a thousand) all 64 chains
-//   are drawn again from 32 bits that begin with the same 16.
+// - a variable of at most four neighbours: T = 2^32 p for the 16 states of its neighbours, compared with
+// random
+//   bits (byte_thresholds-inl.hpp); of five to eight neighbours the same in 32 to 256 entries, where tables
+//   of that size find room.
 // - any other variable: the product of exp(-weight) of the neighbours that are 1, a float, per group. The
 //   product over groups and exp(-bias) is exp(-f); x = 1 when u (1 + exp(-f)) < 1, again with 16 random bits
 //   first. Where products could leave the range of floats, and at temperatures other than 1, groups hold sums
-//   of weights instead, made on the way, and one exponential per chain follows.
+//   of weights instead, made on the way, and one exponential per chain follows (byte_odds-inl.hpp).
 //
 // Probabilities are honoured to 2^-31 absolutely, those of exp(-f) also to a few 1e-7 relatively. Conditional
 // sums add p rounded down to 24 bits. Only operations that IEEE 754 defines to the last bit are used, so that
@@ -89,13 +90,16 @@ class GibbsSpinBytes {
     const float* bias = nullptr;
     const float* bias_odds = nullptr;            ///< exp(-bias)
     const std::uint32_t* group_begin = nullptr;  ///< groups of variable i: group_begin[i] .. group_begin[i+1]
+    const std::uint32_t* table_begin = nullptr;  ///< the tables of variable i begin at 64 table_begin[i]
+    const std::uint8_t* beyond = nullptr;        ///< 1 .. 4: thresholds of so many neighbours more than four
     const std::uint32_t* neighbours = nullptr;   ///< four per group; the last group is filled with i itself
     const float* weights = nullptr;              ///< four per group; zero for the filling
     const float* odds = nullptr;                 ///< exp(-weight)
-    const std::uint8_t* tables = nullptr;        ///< 64 per group: byte b of entry e at 16 b + e
-    bool moderate = false;                       ///< products of odds stay in the range of floats
-    bool prefetch = false;                       ///< neighbours are far away in memory
-    std::size_t reach = 0;                       ///< the largest |i - j| of neighbours
+    const std::uint8_t* tables =
+        nullptr;            ///< thresholds, or 64 of odds per group: byte b of entry e at 16 b + e
+    bool moderate = false;  ///< products of odds stay in the range of floats
+    bool prefetch = false;  ///< neighbours are far away in memory
+    std::size_t reach = 0;  ///< the largest |i - j| of neighbours
   };
 
   /// What one call of the vector code does; null stands for inverse temperatures 1, ascending order, no sums.
@@ -124,6 +128,8 @@ class GibbsSpinBytes {
   std::vector<float> bias_;
   std::vector<float> bias_odds_;
   std::vector<std::uint32_t> group_begin_;
+  std::vector<std::uint32_t> table_begin_;
+  std::vector<std::uint8_t> beyond_;
   std::vector<std::uint32_t> neighbours_;
   std::vector<float> weights_;
   std::vector<float> odds_;
