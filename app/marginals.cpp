@@ -131,14 +131,20 @@ int run_cases(const Call& call, Question& question, const std::string& path) {
 int run(const Call& call, Question& question, const std::string& cases) {
   if (!cases.empty()) return run_cases(call, question, cases);
   const Output& output = question.output;
-  check_outputs(output, {".MAR", ".mar", ".json"}, question.options.checkpoint.file, call.arguments);
+  check_outputs(output, {".MAR", ".mar", ".json", ".csv", ".csv.gz", "-"}, question.options.checkpoint.file,
+                call.arguments);
   const ProgressBar bar(output.quiet);
   const Loaded loaded = load(question, call.arguments[0]);
   Marginals answer = marginals(loaded.model, question.options, run_control());
   add_settings(question, answer.provenance.options);
   const bool wants_text = deliver(
       output, answer.provenance.warnings, to_json(answer, loaded.query),
-      [&](const std::string& path) { write_mar(answer.probabilities, path); },
+      [&](const std::string& path) {
+        if (path.ends_with(".MAR") || path.ends_with(".mar"))
+          write_mar(answer.probabilities, path);
+        else
+          write_file(path, csv_of(answer, loaded.query));
+      },
       [&](const std::string& json) { return page_of(answer, loaded.model, json, loaded.query); });
   if (!wants_text) return 0;
   print_table(answer, loaded.query);
@@ -174,7 +180,8 @@ Command marginals_command() {
       *cases);
   describe(command.options, question->options, Task::marginals);
   describe(command.options, question->limits);
-  describe(command.options, question->output, "write the marginals here: .MAR (UAI) or .json; of cases: .csv",
+  describe(command.options, question->output,
+           "write the marginals here: .MAR (UAI), .csv, .csv.gz, .json, or - (CSV to the standard output)",
            true);
   return command;
 }

@@ -19,8 +19,9 @@ namespace {
 int run(const Call& call, Question& question) {
   const Output& output = question.output;
   if (output.out.empty())
-    throw Error(ErrorKind::usage, "drover sample needs --out FILE (.npz, .csv, .csv.gz or .nc)");
-  check_outputs(output, {".npz", ".csv", ".csv.gz", ".nc"}, question.options.checkpoint.file, call.arguments);
+    throw Error(ErrorKind::usage, "drover sample needs --out FILE (.npz, .csv, .csv.gz, .nc or -)");
+  check_outputs(output, {".npz", ".csv", ".csv.gz", ".nc", "-"}, question.options.checkpoint.file,
+                call.arguments);
   const ProgressBar bar(output.quiet);
   const Loaded loaded = load(question, call.arguments[0]);
   DrawFileSink sink(output.out);
@@ -60,7 +61,8 @@ Command sample_command() {
   describe_evidence(command.options, *question);
   describe(command.options, question->options, Task::sample);
   describe(command.options, question->limits);
-  describe(command.options, question->output, "write the draws here: .npz, .csv, .csv.gz or .nc", true);
+  describe(command.options, question->output,
+           "write the draws here: .npz, .csv, .csv.gz or .nc; - is the standard output, as CSV", true);
   return command;
 }
 

@@ -87,6 +87,7 @@ class MappedFile {
 }  // namespace
 
 std::unique_ptr<DrawWriter> make_draw_writer(const std::string& path, DrawFileHeader header) {
+  if (path == "-") return make_csv_writer(path, std::move(header));  // the standard output
   switch (format_of(path)) {
     case Format::npz:
       return make_npz_writer(path, std::move(header));

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "drover/core/error.hpp"
@@ -74,6 +75,26 @@ std::uint64_t whole_number(const json& value, const char* what) {
   return value.get<std::uint64_t>();
 }
 
+/// A member that nobody reads is a slip of the pen: "vars" for "variables".
+void refuse_unknown_members(const json& edit, std::string_view op) {
+  static const std::map<std::string_view, std::vector<std::string_view>> known = {
+      {"add_factor", {"variables", "table", "coupling", "potts", "name"}},
+      {"remove_factor", {"factor"}},
+      {"set_unary", {"variable", "unary", "field"}},
+      {"clamp", {"variable", "value"}},
+      {"release", {"variable"}},
+      {"add_variable", {"states", "unary", "field", "name"}},
+      {"remove_variable", {"variable"}},
+      {"sweep", {"count"}},
+      {"marginals", {"variables"}}};
+  const auto members = known.find(op);
+  if (members == known.end()) return;
+  for (const auto& [name, value] : edit.items())
+    if (name != "op" && std::ranges::find(members->second, name) == members->second.end())
+      expected(fmt::format("{} to have {}, found \"{}\"", op,
+                           fmt::format("\"{}\"", fmt::join(members->second, "\", \"")), name));
+}
+
 }  // namespace
 
 EditStream::EditStream(DynamicModel& model, const std::vector<std::string>& names,
@@ -110,6 +131,7 @@ void EditStream::obey(const json& edit) {
   const json* op = member(edit, "op");
   if (op == nullptr || !op->is_string()) expected("a member \"op\" with the name of an operation");
   const auto& name = op->get_ref<const std::string&>();
+  refuse_unknown_members(edit, name);
   if (name == "add_factor") return add_factor(edit);
   if (name == "remove_factor") return remove_factor(edit);
   if (name == "set_unary") {

@@ -253,4 +253,20 @@ std::string csv_of(const CaseAnswers& answer) {
   return text;
 }
 
+std::string csv_of(const Marginals& answer, std::span<const VariableId> query) {
+  std::vector<VariableId> all(query.begin(), query.end());
+  for (std::size_t v = 0; query.empty() && v < answer.probabilities.size(); ++v)
+    all.push_back(static_cast<VariableId>(v));
+  std::string text = "variable,state,probability,mcse\n";
+  for (const VariableId v : all)
+    for (std::size_t k = 0; k < answer.probabilities[v].size(); ++k) {
+      fmt::format_to(std::back_inserter(text), "{},{},{},", csv_cell(answer.names.variable(v)),
+                     csv_cell(answer.names.state(v, k)), answer.probabilities[v][k]);
+      const double error = answer.mcse.size() > v ? answer.mcse[v][k] : not_known;
+      if (std::isfinite(error)) fmt::format_to(std::back_inserter(text), "{}", error);
+      text += '\n';
+    }
+  return text;
+}
+
 }  // namespace drover

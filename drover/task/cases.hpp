@@ -20,6 +20,8 @@
 
 namespace drover {
 
+struct Marginals;
+
 struct CaseAnswers {
   Provenance provenance;
   Names names;
@@ -53,5 +55,8 @@ JsonObject to_json(const CaseAnswers& answer);
 /// A table with commas: a column NAME=STATE for every state of every queried variable, a row per case; cells
 /// of impossible rows are empty.
 std::string csv_of(const CaseAnswers& answer);
+/// Of one answer: a line per variable (all, or those of `query`) and state with its probability and standard
+/// error.
+std::string csv_of(const Marginals& answer, std::span<const VariableId> query = {});
 
 }  // namespace drover

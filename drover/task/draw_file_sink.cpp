@@ -5,13 +5,20 @@ namespace drover {
 namespace {
 
 // Where a run was saved on the way says nothing about its draws, which are the same without.
-std::string metadata_of(const Provenance& origin) {
+std::string metadata_of(const Provenance& origin, const Names& names) {
   Provenance provenance = origin;
   provenance.options = Details();
   for (const auto& [name, value] : origin.options.entries())
     if (name != "checkpoint" && name != "checkpoint-every" && name != "resume")
       provenance.options[name] = value;
-  return json_of(provenance).text();
+  JsonObject object = json_of(provenance);
+  if (!names.states.empty()) {  // values in the file are numbers of these
+    std::vector<std::string> states;
+    for (const std::vector<std::string>& of_variable : names.states)
+      states.push_back(json_array(of_variable));
+    object.add_raw("state_names", json_list(states));
+  }
+  return object.text();
 }
 
 }  // namespace
@@ -26,7 +33,7 @@ void DrawFileSink::begin(const ModelAnswer& answer) {
     header.evidence_names.push_back(answer.names.variable(answer.evidence.variables[e]));
     header.evidence_values.push_back(answer.evidence.values[e]);
   }
-  header.metadata = metadata_of(answer.provenance);
+  header.metadata = metadata_of(answer.provenance, answer.names);
   writer_ = make_draw_writer(path_, std::move(header));
 }
 
@@ -35,7 +42,7 @@ void DrawFileSink::take(std::uint32_t chain, std::span<const Value> assignment, 
 }
 
 void DrawFileSink::finish(Samples& answer) {
-  writer_->set_metadata(metadata_of(answer.provenance));  // with the warnings of the run
+  writer_->set_metadata(metadata_of(answer.provenance, answer.names));  // with the warnings of the run
   writer_->finish();
   answer.draws = writer_->draws() * chains_;
 }

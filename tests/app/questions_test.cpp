@@ -1,6 +1,8 @@
 // Soft evidence, joints, cases, targets, interventions and conflicts as commands.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "tests/support/command.hpp"
 #include "tests/support/expect_error.hpp"
 
@@ -33,6 +35,20 @@ TEST(QuestionCommands, SoftEvidence) {
   expect_error("marginals " + sprinkler + " --observe cloudy=1:-3", 64, "0 or more");
   expect_error("marginals " + sprinkler + " --observe cloudy=0:0", 64, "all are 0");
   expect_error("marginals " + sprinkler + " --observe cloudy=1:x", 64, "\"x\"");
+}
+
+TEST(QuestionCommands, TablesForOtherPrograms) {
+  TemporaryFolder folder;
+  const std::string all = folder.file("all.csv");
+  ASSERT_EQ(drover_command("marginals " + sprinkler + " --quiet --out " + all).exit_code, 0);
+  const std::string table = read_whole(all);
+  EXPECT_EQ(table.rfind("variable,state,probability,mcse\n", 0), 0U) << table;
+  EXPECT_NE(table.find("\nrain,heavy,"), std::string::npos) << table;
+  const auto one = drover_command("marginals " + sprinkler + " --quiet --query cloudy --out -");
+  EXPECT_EQ(one.out, "variable,state,probability,mcse\ncloudy,no,0.55,0\ncloudy,yes,0.45,0\n");
+  const auto draws = drover_command("sample " + sprinkler + " --quiet --samples 3 --method exact --out -");
+  EXPECT_EQ(draws.out.rfind("chain,draw,log_score,cloudy,", 0), 0U) << draws.out;
+  EXPECT_EQ(std::ranges::count(draws.out, '\n'), 4);
 }
 
 TEST(QuestionCommands, Joints) {

@@ -125,6 +125,8 @@ TEST(EditStream, MalformedLinesChangeNothing) {
       {R"({"op":7})", "\"op\""},
       {R"({"op":"add_factr"})", "did you mean add_factor"},
       {R"({"op":"add_factor"})", "two variables"},
+      {R"({"op":"marginals","vars":[0]})", "found \"vars\""},
+      {R"({"op":"clamp","variable":0,"value":1,"state":1})", "found \"state\""},
       {R"({"op":"add_factor","variables":["a"],"coupling":1})", "two variables"},
       {R"({"op":"add_factor","variables":["a","a"],"coupling":1})", "different"},
       {R"({"op":"add_factor","variables":["a","z"],"coupling":1})", "\"z\""},
