@@ -34,7 +34,7 @@ Model noisy_rings() {
 
 /// Every hidden unit is one of the seven strokes of a digital clock, on or off.
 Model segments() {
-  constexpr std::uint32_t width = 9, height = 15, strokes = 7;
+  constexpr std::uint32_t width = 15, height = 15, strokes = 7;
   constexpr double off = -4, on = 7, pixels = 5;
   BinaryMachine machine = restricted_machine(width * height, strokes);
   // Half of the time on: that is what its bias takes back of what its pixels gain.
@@ -42,9 +42,9 @@ Model segments() {
   for (std::size_t v = 0; v < machine.variables(); ++v)
     machine.biases[v] = static_cast<float>(v < width * height ? off : -gain);
   const auto belongs = [](std::uint32_t x, std::uint32_t y, std::uint32_t stroke) {
-    if (stroke < 3) return y == 1 + 6 * stroke && x >= 2 && x <= 6;
+    if (stroke < 3) return y == 1 + 6 * stroke && x >= 5 && x <= 9;
     const std::uint32_t top = stroke % 2 == 1 ? 2 : 8;
-    return x == (stroke < 5 ? 1U : 7U) && y >= top && y < top + 5;
+    return x == (stroke < 5 ? 4U : 10U) && y >= top && y < top + 5;
   };
   for (std::size_t e = 0; e < machine.edges(); ++e) {
     const std::uint32_t pixel = machine.first[e], stroke = machine.second[e] - width * height;

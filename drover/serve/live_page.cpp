@@ -379,7 +379,7 @@ class LivePage::Engine {
 
   void add_picture(HttpServer& server) {
     server.on_get("/api/picture", [this](const auto& query) {
-      HttpEvent event = subject()->picture().frame(version_in(query, "after"), 0.5);
+      HttpEvent event = subject()->picture().frame(version_in(query, "after"), 0.5, !query.contains("state"));
       const std::string type = "application/octet-stream";
       return event.text.empty() ? HttpAnswer{"", type, 204, {}} : HttpAnswer{std::move(event.text), type};
     });

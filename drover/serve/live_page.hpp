@@ -16,7 +16,7 @@
 //   POST /api/run/pause, /api/run/continue, /api/run/stop
 //   GET  /api/run/events      snapshots of the run as server-sent events
 //   GET  /api/run/figures, /api/run/report, /api/run/draws.npz, /api/run/draws.csv: what it has to say so far
-//   GET  /api/picture         ?after=VERSION: the next frame (live_picture.hpp)
+//   GET  /api/picture         ?after=VERSION: the next frame (live_picture.hpp); &state without its mean
 //   GET  /api/picture/seen    the noisy image, a byte per pixel
 //   POST /api/picture/change  {temperature, field, method, seed, paused, clear, strokes}
 //   POST /api/open            {example} -> another of the embedded examples

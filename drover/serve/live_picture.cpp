@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cmath>
 #include <condition_variable>
+#include <cstring>
 #include <mutex>
 #include <thread>
 
@@ -45,6 +46,19 @@ void add_pixels(const Stroke& stroke, const PictureShape& shape, std::vector<Pix
       if (std::hypot(px - t * dx, py - t * dy) <= stroke.radius)
         changes.push_back({static_cast<std::uint32_t>(y * shape.width + x), stroke.value});
     }
+}
+
+/// Values of 0 and 1, eight to a byte, the first lowest.
+std::string as_bits(std::span<const std::uint8_t> values) {
+  std::string bits((values.size() + 7) / 8, '\0');
+  for (std::size_t i = 0; i + 8 <= values.size(); i += 8) {
+    std::uint64_t eight = 0;
+    std::memcpy(&eight, values.data() + i, 8);
+    bits[i / 8] = static_cast<char>(eight * 0x0102040810204080U >> 56);  // byte k goes to bit 56 + k
+  }
+  for (std::size_t i = values.size() / 8 * 8; i < values.size(); ++i)
+    bits[i / 8] = static_cast<char>(static_cast<unsigned char>(bits[i / 8]) | values[i] << i % 8);
+  return bits;
 }
 
 }  // namespace
@@ -97,7 +111,7 @@ class LivePicture::Engine {
     changed_.notify_all();
   }
 
-  HttpEvent frame(std::uint64_t version, double seconds) {
+  HttpEvent frame(std::uint64_t version, double seconds, bool with_mean) {
     std::unique_lock lock(mutex_);
     asked_ = Clock::now();
     wanted_ = true;
@@ -105,7 +119,7 @@ class LivePicture::Engine {
     changed_.wait_for(lock, std::chrono::duration<double>(seconds),
                       [&] { return version_ > version || ending_; });
     if (version_ <= version) return {};
-    return {version_, frame_};
+    return {version_, with_mean ? frame_ + mean_ : frame_};
   }
   std::uint64_t sweeps() {
     const std::lock_guard hold(mutex_);
@@ -201,6 +215,7 @@ class LivePicture::Engine {
     });
     if (!changes.empty() && !anew) sampler_->hold(changes);
     if (anew) make_sampler();
+    fresh_ = true;
   }
 
   std::uint8_t shade(std::uint8_t value, std::size_t pixel) const {
@@ -222,12 +237,12 @@ class LivePicture::Engine {
     const auto bytes = [](std::string& text) {
       return std::span(reinterpret_cast<std::uint8_t*>(text.data()), text.size());
     };
-    double level = 0;
+    bool packed = false;
     if (columns * rows == 1) {
       sampler_->read(0, bytes(state));
-      const unsigned step = 127 / (shape_.states - 1);
-      if (held_count_ == 0 && 127 % (shape_.states - 1) == 0)
-        for (std::uint8_t& value : bytes(state)) value = static_cast<std::uint8_t>(value * step);
+      packed = shape_.states == 2 && held_count_ == 0 && shape_.size() >= packed_from;
+      if (packed)
+        state = as_bits(bytes(state));
       else
         for (std::size_t p = 0; p < shape_.size(); ++p) bytes(state)[p] = shade(bytes(state)[p], p);
     } else {
@@ -240,30 +255,39 @@ class LivePicture::Engine {
           bytes(state)[(top + p / shape_.width) * width + left + p % shape_.width] = shade(image[p], p);
       }
     }
-    sampler_->mean(bytes(mean));
-    std::uint64_t total = 0;
-    for (std::uint8_t one : bytes(mean)) total += one;
-    level = static_cast<double>(total) / 255 / static_cast<double>(shape_.size());
+    // A change is seen at once.
+    const bool due =
+        mean_.empty() || fresh_ || paused_ || seconds_between(meant_, Clock::now()) >= 1 / most_means;
+    if (due) {
+      sampler_->mean(bytes(mean));
+      std::uint64_t total = 0;
+      for (std::uint8_t one : bytes(mean)) total += one;
+      level_ = static_cast<double>(total) / 255 / static_cast<double>(shape_.size());
+      meant_ = Clock::now();
+      fresh_ = false;
+    }
 
     const std::lock_guard hold(mutex_);
     const double seconds = seconds_between(begun_, Clock::now()) - rested_;
     JsonObject object;
     object.add("width", width);
     object.add("height", height);
+    object.add("bits", packed);
     object.add("columns", columns);
     object.add("rows", rows);
-    object.add("mean_level", level);
+    object.add("mean_level", level_);
     object.add("sampler", sampler_->summary());
     object.add("chains", sampler_->chains());
     const double rate = seconds > 0 ? static_cast<double>(begun_sweeps_) / seconds : 0;
     object.add("sweeps_per_second", rate);
     object.add("updates_per_nanosecond",
                rate * static_cast<double>(model_.variable_count()) * sampler_->chains() / 1e9);
-    publish(object, state + mean);
+    if (due) mean_ = std::move(mean);
+    publish(object, state);
   }
 
   /// With the lock held.
-  void publish(JsonObject object, const std::string& planes) {
+  void publish(JsonObject object, const std::string& state) {
     // Larger than any version before, of other pictures too.
     const auto now =
         std::chrono::duration_cast<std::chrono::microseconds>(Clock::now().time_since_epoch()).count();
@@ -282,10 +306,10 @@ class LivePicture::Engine {
     object.add("error", error_);
     const std::string text = object.line();
     std::string whole;
-    whole.reserve(4 + text.size() + planes.size());
+    whole.reserve(4 + text.size() + state.size());
     for (unsigned byte = 0; byte < 4; ++byte) whole += static_cast<char>(text.size() >> 8 * byte & 255);
     whole += text;
-    whole += planes;
+    whole += state;
     frame_ = std::move(whole);
     wanted_ = false;
     shown_ = Clock::now();
@@ -303,7 +327,7 @@ class LivePicture::Engine {
   std::atomic<bool> paused_ = false;
   PictureChange pending_;
   std::uint64_t version_ = 0, sweeps_ = 0;
-  std::string frame_, error_;
+  std::string frame_, mean_, error_;
   Clock::time_point asked_ = Clock::now(), shown_{};
 
   // Of the sampling thread; the others read them only in frames.
@@ -312,6 +336,9 @@ class LivePicture::Engine {
   PictureTerms terms_;
   std::vector<std::int16_t> held_;
   std::int64_t held_count_ = 0;
+  bool fresh_ = true;  ///< something was changed since the mean was taken
+  double level_ = 0;   ///< the mean of the mean
+  Clock::time_point meant_{};
   std::unique_ptr<PictureSampler> sampler_;
   Clock::time_point begun_ = Clock::now();
   double rested_ = 0;
@@ -326,8 +353,8 @@ LivePicture::~LivePicture() = default;
 void LivePicture::change(const PictureChange& change) {
   engine_->change(change);
 }
-HttpEvent LivePicture::frame(std::uint64_t version, double seconds) {
-  return engine_->frame(version, seconds);
+HttpEvent LivePicture::frame(std::uint64_t version, double seconds, bool with_mean) {
+  return engine_->frame(version, seconds, with_mean);
 }
 std::uint64_t LivePicture::sweeps() {
   return engine_->sweeps();

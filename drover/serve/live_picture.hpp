@@ -3,9 +3,11 @@
 // at most `most_frames` a second. When nobody has asked for some seconds it rests.
 //
 // A frame is bytes: the length of a JSON text (4 bytes, little end first), the text, then one byte per pixel
-// of the state and one per pixel of the running mean. A pixel of the state is its level in 127 steps, plus
-// 128 where it is held; the mean is 0 .. 255. On a sheet the state is the images of the chains side by side,
-// a pixel apart. There are no queues: whoever asks gets the newest frame.
+// of the state and, if it is asked for, one per pixel of the running mean. A pixel of the state is its level
+// in 127 steps, plus 128 where it is held; a large picture of two states of which none is held has a bit per
+// pixel, the first lowest
+// (`bits`). The mean is 0 .. 255. On a sheet the state is the images of the
+// chains side by side, a pixel apart. There are no queues: whoever asks gets the newest frame.
 #pragma once
 
 #include <cstdint>
@@ -46,13 +48,14 @@ class LivePicture {
   /// Raises usage for values out of range, misfit for a method that does not fit.
   void change(const PictureChange& change);
   /// The newest frame that is newer than `version`; waits at most so many seconds for one, then is empty.
-  HttpEvent frame(std::uint64_t version, double seconds);
+  HttpEvent frame(std::uint64_t version, double seconds, bool with_mean = true);
   /// Since the sampler began.
   std::uint64_t sweeps();
 
-  static constexpr double most_frames = 12;
+  static constexpr double most_frames = 11, most_means = 4;
   static constexpr double least_temperature = 0.01, most_temperature = 1000, most_field = 1000;
   static constexpr std::uint32_t most_images = 64;
+  static constexpr std::size_t packed_from = std::size_t{1} << 16;
 
  private:
   class Engine;

@@ -216,6 +216,7 @@ TEST_F(LiveViews, EveryViewCanBeReadInLightAndDarkAndOnAPhone) {
           click(row(0, 1));
           ASSERT_TRUE(browser_->wait_for("document.getElementById('log-evidence')"));
         } else if (std::string(view) == "Run") {
+          ASSERT_TRUE(browser_->wait_for("document.getElementById('view').dataset.methods === 'known'"));
           click("document.querySelector('.sampler .main')");
           ASSERT_TRUE(browser_->wait_for("document.querySelectorAll('.card tbody tr').length > 3"));
         } else {

@@ -1,4 +1,5 @@
 // Pictures: which models are some, and that their samplers draw from the model as it was changed.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -277,6 +278,30 @@ TEST(LivePicture, ChainsOfAMachineAreASheet) {
   for (std::size_t row = 0; row < 8; ++row)
     for (std::size_t column = 0; column < 8; ++column)  // held in every chain
       EXPECT_EQ(static_cast<unsigned char>(frame.state[row * 5 * 39 + column * 5 + 1]), 255);
+}
+
+TEST(LivePicture, LargePicturesAreBits) {
+  const Model model = grid_ising(301, 300, false, 0.2, 0);
+  LivePicture picture(model, *picture_shape(model), 1);
+  for (const double field : {20.0, -20.0}) {
+    picture.change({.field = field});
+    const HttpEvent event = [&] {
+      for (std::uint64_t version = 0;;) {
+        HttpEvent one = picture.frame(version, 0.5);
+        if (one.text.empty()) continue;
+        version = one.version;
+        if (one.text.find(fmt::format("\"field\":{:.0f},", field)) != std::string::npos &&
+            one.text.find(field > 0 ? "\"mean_level\":1," : "\"mean_level\":0,") != std::string::npos)
+          return one;
+      }
+    }();
+    EXPECT_NE(event.text.find("\"bits\":true"), std::string::npos);
+    const std::size_t pixels = 301 * 300, bits = (pixels + 7) / 8;
+    const std::string state = event.text.substr(event.text.size() - pixels - bits, bits);
+    for (std::size_t p = 0; p < pixels; ++p)
+      ASSERT_EQ(static_cast<unsigned char>(state[p / 8]) >> p % 8 & 1, field > 0 ? 1 : 0) << p;
+    EXPECT_EQ(event.text.size() - picture.frame(0, 1, false).text.size() > pixels / 2, true);
+  }
 }
 
 TEST(LivePicture, RestsWhenNobodyLooks) {

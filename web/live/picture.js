@@ -30,19 +30,50 @@ export function pictureView(place, model) {
     const frame = element("div", { class: "frame" }, canvas, cursor);
     const node = element("figure", { class: "card" }, element("figcaption", {}, element("h2", {}, title), element("p", { class: "hint" }, words)), frame);
     const context = canvas.getContext("2d", { alpha: false });
-    let image = null, pixels = null;
-    function draw(bytes, width, height, palette) {
-      if (!image || image.width !== width || image.height !== height) {
-        canvas.width = width;
-        canvas.height = height;
-        image = context.createImageData(width, height);
+    const one = { node, canvas, cursor, draw, save, width: 1, height: 1 };
+    let image = null, pixels = null, columns = null, last = null, room = 0;
+    new ResizeObserver(() => { room = Math.ceil(frame.clientWidth * devicePixelRatio); }).observe(frame);
+    // A picture larger than the place it is shown at is drawn with as many pixels as are seen.
+    function draw(bytes, width, height, palette, bits) {
+      last = { bytes, width, height, palette, bits };
+      const across = room > 0 && room < width ? room : width, down = Math.max(1, Math.round(across * height / width));
+      if (!image || image.width !== across || image.height !== down || one.width !== width) {
+        canvas.width = across;
+        canvas.height = down;
+        one.width = width;
+        one.height = height;
+        image = context.createImageData(across, down);
         pixels = new Uint32Array(image.data.buffer);
+        columns = Uint32Array.from({ length: across }, (_, x) => Math.floor((x + 0.5) * width / across));
         frame.style.setProperty("--shape", String(width / height));
       }
-      for (let i = 0; i < pixels.length; ++i) pixels[i] = palette[bytes[i]];
+      if (bits) {
+        const light = palette[127], dark = palette[0];
+        for (let y = 0, i = 0; y < down; ++y) {
+          const row = Math.floor((y + 0.5) * height / down) * width;
+          for (let x = 0; x < across; ++x) { const at = row + columns[x]; pixels[i++] = bytes[at >> 3] >> (at & 7) & 1 ? light : dark; }
+        }
+      } else if (across === width) for (let i = 0; i < pixels.length; ++i) pixels[i] = palette[bytes[i]];
+      else {
+        for (let y = 0, i = 0; y < down; ++y) {
+          const row = Math.floor((y + 0.5) * height / down) * width;
+          for (let x = 0; x < across; ++x) pixels[i++] = palette[bytes[row + columns[x]]];
+        }
+      }
       context.putImageData(image, 0, 0);
     }
-    return { node, canvas, cursor, draw };
+    function save(name) {  // all of it
+      const { bytes, width, height, palette, bits } = last, whole = element("canvas", { width, height }), data = new ImageData(width, height);
+      const target = new Uint32Array(data.data.buffer);
+      for (let i = 0; i < target.length; ++i) target[i] = palette[bits ? 127 * (bytes[i >> 3] >> (i & 7) & 1) : bytes[i]];
+      whole.getContext("2d").putImageData(data, 0, 0);
+      whole.toBlob((blob) => {
+        const link = element("a", { href: URL.createObjectURL(blob), download: name });
+        link.click();
+        setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+      });
+    }
+    return one;
   }
   const now = plane("Now", shape.grid ? "The state of one chain. Paint on it." : "One image per chain. Paint on any of them: the pixel is held in all.", "The state as it is sampled. Arrows move the brush, Space paints, Delete sets free");
   const mean = plane("Running mean", "Of the distributions the pixels were drawn from, over all chains.", "The running mean. Arrows move the brush, Space paints, Delete sets free");
@@ -101,25 +132,20 @@ export function pictureView(place, model) {
   }
   choose(brush);
   const facts = element("dl", {});
-  const save = (canvas, name) => canvas.toBlob((blob) => {
-    const link = element("a", { href: URL.createObjectURL(blob), download: name });
-    link.click();
-    setTimeout(() => URL.revokeObjectURL(link.href), 1000);
-  });
   const group = (title, ...parts) => element("section", { class: "group" }, element("h2", {}, title), ...parts);
   place.append(planes, element("aside", { "aria-label": "Controls" }, trouble,
     group("Sampling", element("div", { class: "buttons" }, hold, anew, element("label", {}, "Seed ", seed)), element("label", { class: "wide" }, "Sampler ", method)),
     group("Model", temperature.node, field.node, element("div", { class: "buttons" }, button("Reset", () => { temperature.set(0); field.set(0); change({ temperature: 1, field: 0 }); }))),
     group("Paint", element("p", { class: "hint" }, "Painted pixels are held at a value; the others feel it."), swatches, size.node, element("div", { class: "buttons" }, button("Free all", () => change({ clear: true })))),
     group("Figures", facts),
-    group("Save", element("div", { class: "buttons" }, button("State as PNG", () => save(now.canvas, "state.png")), button("Mean as PNG", () => save(mean.canvas, "mean.png"))))));
+    group("Save", element("div", { class: "buttons" }, button("State as PNG", () => now.save("state.png")), button("Mean as PNG", () => mean.save("mean.png"))))));
 
   // ---- the brush ----------------------------------------------------------------------------------------------
   let shown = null;  // the last frame's figures
   // Where a pointer is: in pixels of the image, and which image of the sheet.
   function locate(one, event) {
     const box = one.canvas.getBoundingClientRect();
-    const x = (event.clientX - box.left) / box.width * one.canvas.width, y = (event.clientY - box.top) / box.height * one.canvas.height;
+    const x = (event.clientX - box.left) / box.width * one.width, y = (event.clientY - box.top) / box.height * one.height;
     return within(one, x, y);
   }
   function within(one, x, y) {
@@ -132,7 +158,7 @@ export function pictureView(place, model) {
     change({ strokes: [[same.x, same.y, to.x, to.y, radius(), value]] });
   }
   function point(one, x, y) {  // where the brush is shown, in pixels of the canvas
-    const box = one.canvas.getBoundingClientRect(), scale = box.width / one.canvas.width, diameter = 2 * radius() * scale;
+    const box = one.canvas.getBoundingClientRect(), scale = box.width / one.width, diameter = 2 * radius() * scale;
     one.cursor.hidden = false;
     one.cursor.style.width = one.cursor.style.height = diameter + "px";
     one.cursor.style.transform = `translate(${x * scale - diameter / 2}px, ${y * scale - diameter / 2}px)`;
@@ -149,7 +175,7 @@ export function pictureView(place, model) {
     });
     one.canvas.addEventListener("pointermove", (event) => {
       const box = one.canvas.getBoundingClientRect();
-      point(one, (event.clientX - box.left) / box.width * one.canvas.width, (event.clientY - box.top) / box.height * one.canvas.height);
+      point(one, (event.clientX - box.left) / box.width * one.width, (event.clientY - box.top) / box.height * one.height);
       if (!last) return;
       const here = locate(one, event);
       paint(last, here);
@@ -161,10 +187,10 @@ export function pictureView(place, model) {
     one.canvas.addEventListener("pointerleave", () => { one.cursor.hidden = true; });
     one.canvas.addEventListener("keydown", (event) => {
       const step = Math.max(1, Math.round(radius())), moves = { ArrowLeft: [-step, 0], ArrowRight: [step, 0], ArrowUp: [0, -step], ArrowDown: [0, step] };
-      key = key || { x: Math.floor(one.canvas.width / 2) + 0.5, y: Math.floor(one.canvas.height / 2) + 0.5 };
+      key = key || { x: Math.floor(one.width / 2) + 0.5, y: Math.floor(one.height / 2) + 0.5 };
       if (moves[event.key]) {
-        key.x = Math.min(one.canvas.width - 0.5, Math.max(0.5, key.x + moves[event.key][0]));
-        key.y = Math.min(one.canvas.height - 0.5, Math.max(0.5, key.y + moves[event.key][1]));
+        key.x = Math.min(one.width - 0.5, Math.max(0.5, key.x + moves[event.key][0]));
+        key.y = Math.min(one.height - 0.5, Math.max(0.5, key.y + moves[event.key][1]));
         say("Column " + Math.floor(key.x) + ", row " + Math.floor(key.y));
       } else if (event.key === " " || event.key === "Enter") paint(null, within(one, key.x, key.y));
       else if (event.key === "Delete" || event.key === "Backspace") paint(null, within(one, key.x, key.y), -1);
@@ -176,35 +202,39 @@ export function pictureView(place, model) {
   }
 
   // ---- frames -------------------------------------------------------------------------------------------------
+  let told = { time: -1000 };
   const rate = { frames: 0, since: performance.now(), value: null };
   function show(said, bytes) {
-    const pixels = said.width * said.height;
-    now.draw(bytes.subarray(0, pixels), said.width, said.height, statePalette);
-    mean.draw(bytes.subarray(pixels), shape.width, shape.height, meanPalette);
+    const pixels = said.bits ? Math.ceil(said.width * said.height / 8) : said.width * said.height;
+    now.draw(bytes.subarray(0, pixels), said.width, said.height, statePalette, said.bits);
+    if (bytes.length > pixels) mean.draw(bytes.subarray(pixels), shape.width, shape.height, meanPalette);
     paused = said.paused;
-    hold.textContent = paused ? "Go on" : "Pause";
+    if (told.paused !== paused) hold.textContent = paused ? "Go on" : "Pause";
     if (document.activeElement !== method) method.value = said.method;
     temperature.follow(Math.log10(said.temperature));
     field.follow(said.field);
     ++rate.frames;
     const time = performance.now();
     if (time - rate.since > 1000) { rate.value = 1000 * rate.frames / (time - rate.since); rate.frames = 0; rate.since = time; }
+    place.dataset.sweeps = said.sweeps;
+    place.dataset.held = said.held;
+    window.droverFrames = (window.droverFrames || 0) + 1;
+    window.droverShown = [time, said.sweeps];
+    if (time - told.time < 300 && told.paused === paused && told.held === said.held) return;  // what changes faster cannot be read
+    told = { time, paused, held: said.held };
     const pairs = [["State", paused ? "paused" : "sampling"], ["Sampler", said.sampler], ["Sweeps", whole(said.sweeps)], ["Sweeps a second", figure(said.sweeps_per_second, 3)],
       ["Updates per ns", figure(said.updates_per_nanosecond, 3)], ["Pictures a second", paused ? "–" : figure(rate.value, 3)],
       ["Mean level", percent(said.mean_level) + " %"], ["Held pixels", whole(said.held)]];
     facts.replaceChildren(...pairs.flatMap(([name, value]) => [element("dt", {}, name), element("dd", {}, value)]));
-    place.dataset.sweeps = said.sweeps;
-    place.dataset.held = said.held;
-    window.droverFrames = (window.droverFrames || 0) + 1;
   }
-  let open = true, version = "0";
+  let open = true, version = "0", turn = 0;
   const pause = (milliseconds) => new Promise((done) => setTimeout(done, milliseconds));
   async function follow() {
     while (open) {
       const start = performance.now();
       try {
         if (document.hidden) { await pause(500); continue; }
-        const response = await fetch("/api/picture?after=" + version, { cache: "no-store" });
+        const response = await fetch("/api/picture?after=" + version + (paused || turn++ % 3 === 0 ? "" : "&state"), { cache: "no-store" });
         if (!open) return;
         if (response.status === 204) continue;
         if (!response.ok) throw new Error(JSON.parse(await response.text()).error);
@@ -221,7 +251,7 @@ export function pictureView(place, model) {
         tell(error instanceof TypeError ? "The connection is lost; trying again." : error.message);
         await pause(1000);
       }
-      await pause(Math.max(0, 80 - (performance.now() - start)));
+      await pause(Math.max(0, 85 - (performance.now() - start)));
     }
   }
   follow();
