@@ -185,7 +185,8 @@ Command man_command() {
           "drover man marginals | man -l -",
           {},
           [](const Call& call) {
-            print_text(call.arguments.empty() ? overview() : manual(call.arguments[0]));
+            const bool about_all = call.arguments.empty() || call.arguments[0].empty();
+            print_text(about_all ? overview() : manual(call.arguments[0]));
             return 0;
           }};
 }
