@@ -133,13 +133,16 @@ Answer answer_question(const Model& model, const InferenceOptions& options, Task
 }
 
 // What leaves here is a distribution: no method may hand on what its arithmetic could not hold.
-void check_distributions(const Distributions& distributions, const std::string& method) {
+void check_distributions(const Distributions& distributions, const std::string& method,
+                         const RunControl& control) {
   for (double p : distributions.values())
-    if (!(p >= 0 && p <= 1 + 1e-6))
+    if (!(p >= 0 && p <= 1 + 1e-6)) {
+      fail_if_stopped(control, method);  // before anything was counted
       throw Error(ErrorKind::misfit,
                   fmt::format("method {} gave no distribution: the log factors of this model are beyond its "
                               "arithmetic",
                               method));
+    }
 }
 
 void nothing_before(const ModelAnswer&, const Graph&) {}
@@ -325,7 +328,8 @@ Marginals marginals(const Model& model, const InferenceOptions& options, const R
       },
       [&](MarginalsResult& result, const Graph& graph, Marginals& answer) {
         answer.probabilities = spread(graph, model, result.marginals, true);
-        if (result.means.empty()) check_distributions(answer.probabilities, answer.provenance.method);
+        if (result.means.empty())
+          check_distributions(answer.probabilities, answer.provenance.method, control);
         answer.mcse = spread(graph, model, result.mcse, false);
         answer.rhat = spread(graph, result.rhat);
         answer.ess = spread(graph, result.ess);

@@ -32,6 +32,7 @@ py::tuple learn_stream(const py::object& rows, std::uint32_t classes) {
     }
     return online;
   });
+  run.raise_if_interrupted();
   const LinearClassifier& found = learner.classifier();
   return py::make_tuple(
       adopt(found.weights, {static_cast<py::ssize_t>(inputs), static_cast<py::ssize_t>(classes)}),

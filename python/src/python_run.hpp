@@ -48,6 +48,10 @@ class PythonRun {
 
   const RunControl& control() const { return control_; }
   bool interrupted() const { return interrupts_ > 0; }
+  /// For what has no result so far: KeyboardInterrupt after a Ctrl-C.
+  void raise_if_interrupted() const {
+    if (interrupted()) raise_interrupt();
+  }
 
  private:
   bool look_for_signals();

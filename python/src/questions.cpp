@@ -215,11 +215,13 @@ PythonModelInfo ask_info(const StatedModel& stated, const py::object& observed, 
   Asked asked = ask(*stated, Task::marginals, observed, keywords);
   const std::shared_ptr<const NamedModel> named = stated.share();
   PythonRun run(asked.limits, asked.progress);
-  return run([&](const RunControl& control) {
+  PythonModelInfo result = run([&](const RunControl& control) {
     PythonModelInfo info{model_info(named->model, asked.options, control), {}};
     if (!asked.target.empty()) info.about = about_target(named->model, asked.target, asked.options, control);
     return info;
   });
+  run.raise_if_interrupted();
+  return result;
 }
 
 py::list options_of(const std::string& task) {

@@ -132,7 +132,10 @@ Tags label(const PythonTagger& tagger, Sentences& given, const py::kwargs& keywo
   PythonRun run(limits, progress);
   Tags tags = run(
       [&](const RunControl& control) { return tag(tagger.crf, std::move(given.text), options, control); });
-  if (tags.found.skipped > 0) warn("InterruptedWarning", judge(tags).text);
+  if (tags.found.skipped > 0)
+    warn("InterruptedWarning", judge(tags).text);
+  else
+    run.raise_if_interrupted();
   return tags;
 }
 

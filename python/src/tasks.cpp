@@ -131,7 +131,9 @@ DiagnoseResult ask_diagnose(const py::object& draws, py::object names, const py:
     file = draws_of(draws, names);
   }
   PythonRun run(limits, progress);
-  return run([&](const RunControl& control) { return diagnose(file, input, control); });
+  DiagnoseResult result = run([&](const RunControl& control) { return diagnose(file, input, control); });
+  run.raise_if_interrupted();
+  return result;
 }
 
 std::string text_of(const PythonHerd& h) {

@@ -118,11 +118,11 @@ py::array predict_text(const PythonTextModel& model, const py::object& documents
     throw Error(ErrorKind::usage, fmt::format("expected counts of {} words, found {}", text.words.size(),
                                               from.counts.vocabulary));
   PythonRun run;
-  return rows_of(run([&](const RunControl& control) {
-                   return predict_classes(
-                       text, from.counted ? from.counts : from.corpus(model.file.words, control).counts);
-                 }),
-                 text.classes.size());
+  std::vector<double> probabilities = run([&](const RunControl& control) {
+    return predict_classes(text, from.counted ? from.counts : from.corpus(model.file.words, control).counts);
+  });
+  run.raise_if_interrupted();
+  return rows_of(std::move(probabilities), text.classes.size());
 }
 
 template <class Archive>

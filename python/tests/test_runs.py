@@ -8,6 +8,7 @@ import textwrap
 import threading
 import time
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -180,3 +181,11 @@ def test_import_needs_numpy_only():
         print(sorted(set(sys.modules) & {"scipy", "pandas", "xarray", "networkx", "sklearn", "matplotlib", "IPython"}))
     """)
     assert result.stdout.strip() == "[]", result.stderr
+
+
+def test_ctrl_c_ends_every_task():
+    """A round of what tools/python_interrupts measures; no clock decides here."""
+    script = Path(__file__).resolve().parents[2] / "tools" / "python_interrupts"
+    result = subprocess.run([sys.executable, script, "--rounds", "1", "--limit", "0"], capture_output=True, text=True, check=False, timeout=500)
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert result.stdout.count("in time") > 20

@@ -81,6 +81,21 @@ TEST_F(Serve, TheTokenIsGoodOnceAndBecomesACookie) {
   EXPECT_NE(token(), first);
 }
 
+TEST_F(Serve, WhoHasBeenLetInMayLoadTheAddressAgain) {
+  const std::string first = token(), cookie = let_in(), second = token();
+  EXPECT_EQ(exchange(port_, "GET /?token=" + first, host_ + cookie).status, 303);
+  EXPECT_EQ(token(), second);  // which is still good for another browser
+}
+
+TEST_F(Serve, OnlyPagesOfThisMachineMayFrameItAndOnlyWhenTold) {
+  EXPECT_TRUE(exchange(port_, "GET /", host_ + let_in()).says("frame-ancestors 'none'"));
+  EXPECT_TRUE(exchange(port_, "GET /", host_ + let_in()).says("X-Frame-Options: DENY"));
+  start({.framed_by_loopback = true});
+  const Reply reply = exchange(port_, "GET /", host_ + let_in());
+  EXPECT_TRUE(reply.says("frame-ancestors http://localhost:* http://127.0.0.1:*"));
+  EXPECT_FALSE(reply.says("X-Frame-Options"));
+}
+
 TEST_F(Serve, NothingWithoutTheCookie) {
   for (const char* path : {"/", "/main.js", "/api/model", "/api/network", "/nothing"})
     EXPECT_EQ(exchange(port_, std::string("GET ") + path, host_).status, 403) << path;
