@@ -91,6 +91,17 @@ class SparseCore {
     values_[v] = value;
   }
 
+  template <class Archive>
+  void visit(Archive& archive) {
+    archive(count_);
+    archive(values_);
+    archive(field_);
+    archive(rate_);
+    archive(on_);
+    for (double* number : {&score_, &mu_score_, &target_}) archive(*number);
+    archive(samples_);
+  }
+
   void learn() {
     target_ += mu_square_ - mu_score_;
     score_ += mu_score_;

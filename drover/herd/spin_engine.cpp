@@ -84,6 +84,15 @@ class SpinCore {
 
   void counts(std::span<double> out) const { std::ranges::copy(count_, out.begin()); }
 
+  template <class Archive>
+  void visit(Archive& archive) {
+    archive(count_);
+    archive(values_);
+    for (std::vector<double>* numbers : {&spins_, &field_, &rate_}) archive(*numbers);
+    for (double* number : {&score_, &mu_score_, &target_}) archive(*number);
+    archive(samples_);
+  }
+
  private:
   static constexpr std::uint32_t none = FeatureSet::no_indicator;
   static constexpr std::size_t most_passes = 1000;

@@ -34,6 +34,7 @@ TrainResult train_pseudo_likelihood(BinaryMachine& machine, const TrainingData& 
   fit_options.minimiser.max_iterations = options.fit.iterations;
   fit_options.minimiser.l1 = options.fit.update.l1;
   fit_options.minimiser.l1_begin = machine.variables();
+  fit_options.parts = options.parts;
   const PseudoLikelihoodFit fitted = fit_pseudo_likelihood(data.values, data.variables, fit_options, control);
   std::copy(fitted.machine.biases.begin(), fitted.machine.biases.end(), machine.biases.begin());
   std::copy(fitted.machine.weights.begin(), fitted.machine.weights.end(), machine.weights.begin());

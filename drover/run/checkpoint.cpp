@@ -64,21 +64,28 @@ int lock_beside(const std::string& path) {
 
 }  // namespace
 
+CheckpointLock::CheckpointLock(const std::string& path) : name_(path + ".lock") {
+  if (!path.empty()) descriptor_ = lock_beside(path);
+}
+
+CheckpointLock::~CheckpointLock() {
+  if (descriptor_ < 0) return;
+  unlink(name_.c_str());
+  close(descriptor_);
+}
+
 Checkpoint::Checkpoint(const Checkpointing& options, std::string run, const RunControl& control)
     : path_(options.file),
       header_("drover checkpoint " + std::move(run)),
       seconds_between_(options.every),
       control_(control),
+      lock_(path_),
       next_save_(control.seconds() + options.every) {
   if (options.resume && !wanted()) throw OptionError("resume", "true", "a checkpoint file to go on from");
-  if (wanted()) lock_ = lock_beside(path_);
 }
 
 Checkpoint::~Checkpoint() {
   if (saving_.valid()) saving_.wait();
-  if (lock_ < 0) return;
-  unlink((path_ + ".lock").c_str());
-  close(lock_);
 }
 
 void Checkpoint::write(const std::string& payload) const {
@@ -119,6 +126,19 @@ std::string Checkpoint::load() const {
     fail_at({path_, 2},
             "this checkpoint is damaged: its content does not have the size and checksum it states");
   return payload;
+}
+
+CheckpointKeeper::CheckpointKeeper(const Checkpointing& options, std::string run, const RunControl& control)
+    : checkpoint_(options, std::move(run), control), resumes_(options.resume) {
+  if (resumes_) state_ = checkpoint_.load();
+}
+
+std::unique_ptr<CheckpointKeeper> make_state_keeper(const Checkpointing& options, std::string run,
+                                                    const RunControl& control) {
+  if (options.resume && options.file.empty())
+    throw OptionError("resume", "true", "a checkpoint file to go on from");
+  return options.file.empty() ? nullptr
+                              : std::make_unique<CheckpointKeeper>(options, std::move(run), control);
 }
 
 }  // namespace drover

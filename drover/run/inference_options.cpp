@@ -1,4 +1,5 @@
 #include "drover/run/inference_options.hpp"
+#include "drover/run/checkpoint.hpp"
 
 #include <algorithm>
 
@@ -154,12 +155,14 @@ void describe(OptionList& list, InferenceOptions& options, Task task) {
     list.add("pairs", "also estimate the marginals of every pair that shares a factor", options.pairs);
     list.add("check", "compare with exact marginals when they can be had", options.check);
   }
-  if (sampling) {
-    list.add("checkpoint", "FILE", "save the run here, regularly and at the end", options.checkpoint.file);
-    list.add("checkpoint-every", "SECONDS", "how long to go on between two saves", options.checkpoint.every,
-             {1e-3, 1e9});
-    list.add("resume", "continue from the checkpoint, bit for bit", options.checkpoint.resume);
-  }
+  describe(list, options.checkpoint);
+}
+
+void describe(OptionList& list, Checkpointing& checkpoint) {
+  list.add("checkpoint", "FILE", "save the run here, regularly and at the end", checkpoint.file);
+  list.add("checkpoint-every", "SECONDS", "how long to go on between two saves", checkpoint.every,
+           {1e-3, 1e9});
+  list.add("resume", "continue from the checkpoint, bit for bit", checkpoint.resume);
 }
 
 }  // namespace drover

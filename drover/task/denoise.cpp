@@ -187,9 +187,9 @@ bool looks_grey(const NoisyImage& image) {
 
 void describe(OptionList& list, DenoiseOptions& options) {
   describe(list, options.inference, Task::marginals);
-  for (const char* name :
-       {"thin", "samples", "scan", "target-rhat", "target-mcse", "bond-share", "redraw", "tolerance",
-        "forest", "temperatures", "min-inverse-temperature", "pairs", "check", "checkpoint", "resume"})
+  for (const char* name : {"thin", "samples", "scan", "target-rhat", "target-mcse", "bond-share", "redraw",
+                           "tolerance", "forest", "temperatures", "min-inverse-temperature", "pairs", "check",
+                           "checkpoint", "checkpoint-every", "resume"})
     list.remove(name);
   list.explain("method",
                "any method that gives marginals or a best state; auto: image-gibbs for black and white, "

@@ -5,12 +5,15 @@
 #include <algorithm>
 #include <cmath>
 
+#include "drover/core/checksum.hpp"
 #include "drover/core/error.hpp"
 #include "drover/core/plural.hpp"
 #include "drover/numeric/hold_out.hpp"
+#include "drover/run/part_log.hpp"
 #include "drover/tag/conll.hpp"
 #include "drover/tag/crf_file.hpp"
 #include "drover/tag/feature_templates.hpp"
+#include "drover/task/run_identity.hpp"
 
 namespace drover {
 
@@ -79,6 +82,16 @@ std::string strays_warning(const DetectedScheme& own, const std::string& file) {
                      choice_name(own.scheme));
 }
 
+std::uint64_t checksum_of(const TaggedText& text, const TaggedText& held_out) {
+  Checksum sum;
+  for (const TaggedText* one : {&text, &held_out}) {
+    sum.add(one->characters.data(), one->characters.size());
+    sum.add(one->labels.data(), one->labels.size() * sizeof(LabelId));
+    sum.add(one->sentence_end.data(), one->sentence_end.size() * sizeof(std::uint32_t));
+  }
+  return sum.value();
+}
+
 Details resolved_options(const TrainTaggerOptions& options, const CrfTrainOptions& train,
                          LabelScheme scheme) {
   TrainTaggerOptions copy = options;
@@ -87,6 +100,7 @@ Details resolved_options(const TrainTaggerOptions& options, const CrfTrainOption
   copy.scheme = scheme;
   OptionList list;
   describe(list, copy);
+  remove_checkpoint_options(list);
   return option_values(list);
 }
 
@@ -159,11 +173,12 @@ void describe(OptionList& list, TrainTaggerOptions& options) {
            {0, 0.9});
   list.add("patience", "N", "train: stop after so many iterations without a better one on held-out text",
            options.patience, {1, 1e6}, "never");
+  describe(list, options.checkpoint);
 }
 
 Tagger train_tagger(TaggerTexts texts, const TrainTaggerOptions& options, const RunControl& control) {
   const double start = control.seconds();
-  const CrfTrainOptions training = train_options(options);
+  CrfTrainOptions training = train_options(options);
   Tagger tagger;
   Provenance& provenance = tagger.provenance;
   TaggedText& text = texts.train;
@@ -200,6 +215,9 @@ Tagger train_tagger(TaggerTexts texts, const TrainTaggerOptions& options, const 
                                          ? default_feature_templates()
                                          : read_templates(options.templates, text.columns);
   const Gazetteers gazetteers = load_gazetteers(options.gazetteers);
+  const auto parts =
+      make_part_log(options.checkpoint, run_identity(provenance, checksum_of(text, held_out)), control);
+  training.parts = parts.get();
   with_threads(control, [&] {
     tagger.crf = train_crf(text, scheme, held_out.has_labels() ? &held_out : nullptr, templates, gazetteers,
                            training, tagger.summary, control);

@@ -5,8 +5,11 @@
 #include <algorithm>
 #include <cmath>
 
+#include "drover/core/checksum.hpp"
 #include "drover/core/error.hpp"
 #include "drover/io/atomic_file.hpp"
+#include "drover/run/checkpoint.hpp"
+#include "drover/task/run_identity.hpp"
 #include "drover/text/naive_bayes_em.hpp"
 #include "drover/text/text_model_file.hpp"
 
@@ -41,6 +44,16 @@ NaiveBayesOptions sampler_options(const TextOptions& options, std::size_t classe
           .seed = options.seed};
 }
 
+std::uint64_t checksum_of(const WordCounts& counts, std::span<const std::uint32_t> labels) {
+  Checksum sum;
+  for (std::size_t d = 0; d < counts.documents(); ++d) {
+    sum.add(counts.words_of(d).data(), counts.words_of(d).size_bytes());
+    sum.add(counts.counts_of(d).data(), counts.counts_of(d).size_bytes());
+  }
+  sum.add(labels.data(), labels.size_bytes());
+  return sum.value();
+}
+
 Details resolved_options(const TextOptions& options, TextMethod method, const TextResult& result,
                          const NaiveBayesOptions& sampler, const TextRun& run) {
   TextOptions copy = options;
@@ -55,6 +68,7 @@ Details resolved_options(const TextOptions& options, TextMethod method, const Te
   }
   OptionList list;
   describe(list, copy);
+  remove_checkpoint_options(list);
   return option_values(list);
 }
 
@@ -362,6 +376,7 @@ void describe(OptionList& list, TextOptions& options) {
   list.add("no-swaps", "do not try to exchange two classes at once: the paper's sampler to the letter",
            options.no_swaps);
   list.add("top-words", "N", "how many telling words to name per class", options.top_words, {0, 1e6});
+  describe(list, options.checkpoint);
 }
 
 TextResult classify_text(const Corpus& corpus, const TextOptions& options, const RunControl& control) {
@@ -399,16 +414,24 @@ TextResult classify_text(const Corpus& corpus, const TextOptions& options, const
   NaiveBayesOptions sampler = sampler_options(options, classes);
   const bool nothing_to_draw = result.open.empty() && !options.sample_pseudo_counts;
   if (nothing_to_draw) sampler.chains = 1;
-  const TextRun run =
+  TextRun run =
       nothing_to_draw ? TextRun{0, 1, 1} : plan_run(options, updates * static_cast<double>(sampler.chains));
   provenance.question = "text";
   provenance.input = options.input.empty() ? corpus.source : options.input;
   provenance.method = choice_name(method);
   provenance.seed = options.seed;
   provenance.warnings = corpus.warnings;
+  if (result.by_em && !options.checkpoint.file.empty())
+    throw OptionError("checkpoint", options.checkpoint.file, "a sampler (method gibbs): em is soon done");
+  Provenance named = provenance;
+  named.options = resolved_options(options, method, result, sampler, run);
+  const auto keeper =
+      make_state_keeper(options.checkpoint, run_identity(named, checksum_of(corpus.counts, shown)), control);
+  run.keeper = keeper.get();
   with_threads(control, [&] {
     result.posterior = result.by_em ? climb(corpus, shown, options, result, control)
                                     : sample_text(corpus.counts, shown, sampler, run, control);
+    if (keeper) keeper->wait();
     result.model = make_text_model(result.classes, corpus.words, result.posterior);
     result.probabilities = result.posterior.probabilities;
     result.labels = most_probable(result.probabilities, classes);

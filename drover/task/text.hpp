@@ -20,6 +20,7 @@
 
 #include "drover/core/option_list.hpp"
 #include "drover/core/run_control.hpp"
+#include "drover/run/inference_options.hpp"
 #include "drover/task/provenance.hpp"
 #include "drover/text/corpus.hpp"
 #include "drover/text/text_model.hpp"
@@ -68,6 +69,7 @@ struct TextOptions {
   bool no_swaps = false;         ///< the paper's sampler to the letter
   std::uint32_t top_words = 10;  ///< named per class
   std::string input{};           ///< what the documents are called; empty: the corpus's source
+  Checkpointing checkpoint{};
 };
 
 void describe(OptionList& list, TextOptions& options);

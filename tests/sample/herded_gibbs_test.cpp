@@ -7,10 +7,10 @@
 
 #include "drover/compile/colouring.hpp"
 #include "drover/compile/table_graph.hpp"
+#include "drover/core/archive.hpp"
 #include "drover/core/error.hpp"
 #include "drover/core/log_math.hpp"
 #include "drover/model/builders.hpp"
-#include "drover/run/archive.hpp"
 #include "drover/sample/herded/herded_gibbs_plan.hpp"
 #include "drover/sample/herded/herded_gibbs_tables.hpp"
 #include "drover/sample/herded/herded_gibbs_visited.hpp"
