@@ -22,7 +22,7 @@ struct Cases {
 
 /// Raises cannot_read, and bad_data with file, line and what was expected.
 Cases read_cases(const Model& model, TextSource& source);
-Cases read_cases(const Model& model, const std::string& path);
+Cases read_cases(const Model& model, const std::string& path, const RunControl& control = no_control());
 
 /// A text as a cell of a table with commas: in quotes where it needs them.
 std::string csv_cell(std::string_view text);

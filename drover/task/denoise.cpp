@@ -5,7 +5,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "drover/core/chooser.hpp"
 #include "drover/core/error.hpp"
+#include "drover/core/stop_check.hpp"
+#include "drover/methods/candidates.hpp"
 #include "drover/methods/method.hpp"
 
 namespace drover {
@@ -47,12 +50,25 @@ void take_images(const GreyImage& image, const DenoiseOptions& options, Denoised
 /// What this question means where nothing is said: one chain from the image itself, few sweeps.
 InferenceOptions with_defaults(const InferenceOptions& given) {
   InferenceOptions options = given;
-  if (options.method == "auto") options.method = usual_method;
   if (!options.chains.sweeps) options.chains.sweeps = usual_sweeps;
   if (!options.messages.iterations) options.messages.iterations = options.chains.sweeps;
   if (!options.chains.count) options.chains.count = 1;
   if (!options.chains.burn_in) options.chains.burn_in = 0;
   return options;
+}
+
+/// A method that gives no marginals is asked for a best state.
+Task task_of(const std::string& method) {
+  if (method == "auto") return Task::marginals;
+  const Method& named = method_named(method);
+  return !named.does(Task::marginals) && named.does(Task::map) ? Task::map : Task::marginals;
+}
+
+/// What `auto` takes: the paper's method, or plain sampling where its weights do not fit in memory.
+std::vector<Candidate<const Method*>> image_methods() {
+  return {
+      {&method_named(usual_method), usual_method, fmt::format("{} is the default for images", usual_method)},
+      {&method_named("gibbs"), "gibbs", ""}};
 }
 
 Details resolved_options(const DenoiseOptions& options, const InferenceOptions& inference,
@@ -153,20 +169,21 @@ Denoised denoise(const GreyImage& image, const DenoiseOptions& options, const Ru
     result.sigma = options.sigma ? *options.sigma
                    : binary      ? estimate_sigma(result.noisy)
                                  : estimate_sigma_grey(result.noisy);
-    fail_if_stopped(control, "denoising");
+    StopCheck(control, "denoising", "had a result").ask();
     InferenceOptions inference = with_defaults(options.inference);
     inference.start = most_likely_states(result.noisy, options.levels);
-    Graph graph =
-        denoising_graph(result.noisy, result.sigma, options.levels, result.coupling, options.truncation);
+    Graph graph = denoising_graph(result.noisy, result.sigma, options.levels, result.coupling,
+                                  options.truncation, control);
     // Every pixel's probability of every level is worked out only where that costs little; else its mean
     // alone.
     constexpr std::size_t most_probabilities = std::size_t{1} << 22;
     for (std::uint32_t k = 0; graph.unary.size() > most_probabilities && k < options.levels; ++k)
       inference.state_values.push_back(static_cast<float>(level_of_state(k, options.levels)));
-    const Method& named = method_named(inference.method);
-    const Task task = !named.does(Task::marginals) && named.does(Task::map) ? Task::map : Task::marginals;
     const Problem problem(std::move(graph), inference, control);
-    const Method& method = *choose_method(problem, task).method;
+    const Task task = task_of(inference.method);
+    const Choice choice = choose_method(problem, task, image_methods());
+    const Method& method = *choice.method;
+    inference.method = method.name;
     RunFacts facts = run_method(problem, method, task, options.levels, control, result.mean);
     result.sweeps = facts.sweeps;
     result.chains = facts.chains;
@@ -178,8 +195,7 @@ Denoised denoise(const GreyImage& image, const DenoiseOptions& options, const Ru
     provenance.question = "denoise";
     provenance.input = options.input;
     provenance.method = method.name;
-    if (options.inference.method == "auto")
-      provenance.because = fmt::format("{} is the default for images", usual_method);
+    provenance.because = choice.because;
     provenance.seed = options.inference.seed;
     // The paper's recipe, few sweeps from the image itself, is judged by the picture: no chain of it has
     // converged, and that is known.

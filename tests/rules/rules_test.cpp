@@ -1,5 +1,5 @@
 // Rules of the tree that no compiler checks: which folder may include which, no command-line words in the
-// library, headers that stand alone.
+// library, headers that stand alone, an example for every question.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -70,6 +70,42 @@ TEST(Rules, NoJsonTypeInWhatUsersInclude) {
       EXPECT_EQ(whole(path).find("nlohmann/json.hpp"), std::string::npos) << path;
     }
   }
+}
+
+/// What the command asks the library, a program can ask too: each question has a short one that does.
+TEST(Rules, EveryQuestionHasAnExample) {
+  for (const char* question :
+       {"marginals", "best_state", "log_z", "sample", "herd", "learn", "classify_text", "train_tagger",
+        "denoise", "stream", "compare", "diagnose", "model_info", "generate_model"}) {
+    bool shown = false;
+    for (const auto& entry : fs::directory_iterator(source / "examples"))
+      if (entry.path().extension() == ".cpp")
+        shown |=
+            std::regex_search(whole(entry.path()), std::regex("drover::" + std::string(question) + "\\("));
+    EXPECT_TRUE(shown) << question;
+  }
+}
+
+/// Files, compressed or not, are read in chunks as text, or whole by one function.
+TEST(Rules, OneReaderOfWholeFiles) {
+  const std::vector<std::string> readers = {"io/whole_file.cpp", "io/text_source.cpp"};
+  for (const fs::path& path : sources()) {
+    const std::string below = fs::relative(path, source / "drover").string();
+    if (std::find(readers.begin(), readers.end(), below) != readers.end()) continue;
+    EXPECT_EQ(whole(path).find("gzread("), std::string::npos) << below;
+  }
+}
+
+/// Tables in comments stay as they were written, and a build inside another project finds its own files.
+TEST(Rules, FormatAndBuildFiles) {
+  EXPECT_NE(whole(source / ".clang-format").find("ReflowComments: false"), std::string::npos);
+  std::vector<fs::path> files = {source / "CMakeLists.txt"};
+  for (const char* folder : {"cmake", "tests", "bench", "examples", "fuzz", "python"})
+    for (const auto& entry : fs::recursive_directory_iterator(source / folder))
+      if (entry.path().extension() == ".cmake" || entry.path().filename() == "CMakeLists.txt")
+        files.push_back(entry.path());
+  for (const fs::path& path : files)
+    EXPECT_EQ(whole(path).find("CMAKE_SOURCE_DIR"), std::string::npos) << path;
 }
 
 /// Compiled through ccache where there is one, so that a header is compiled again only when it has changed.
