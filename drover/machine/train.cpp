@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "drover/core/chooser.hpp"
 #include "drover/core/error.hpp"
 #include "drover/machine/pseudo_likelihood.hpp"
 #include "drover/machine/rbm_likelihood.hpp"
@@ -100,14 +101,19 @@ TrainChoice choose_train_method(const BinaryMachine& machine, TrainMethod asked)
     if (!reason.empty()) throw Error(ErrorKind::misfit, reason);
     return {asked, ""};
   }
-  if (machine.variables() <= affordable_exact)
-    return {TrainMethod::exact, "the joint states are few enough to enumerate at every step"};
-  if (machine.kind == MachineKind::rbm)
-    return {TrainMethod::block_gibbs, "layers of a restricted machine are drawn at once"};
-  if (machine.hidden == 0)
-    return {TrainMethod::pseudo_likelihood,
-            "nothing is hidden, so a convex objective without sampling will do"};
-  return {TrainMethod::gibbs, "hidden variables need samples"};
+  const auto why_not_automatic = [&](TrainMethod method) -> std::string {
+    if (method == TrainMethod::exact && machine.variables() > affordable_exact)
+      return "there are too many joint states";
+    return why_not(machine, method);
+  };
+  auto chosen = choose<TrainMethod>(
+      {{TrainMethod::exact, "exact", "the joint states are few enough to enumerate at every step"},
+       {TrainMethod::block_gibbs, "block-gibbs", "layers of a restricted machine are drawn at once"},
+       {TrainMethod::pseudo_likelihood, "pseudo-likelihood",
+        "nothing is hidden, so a convex objective without sampling will do"},
+       {TrainMethod::gibbs, "gibbs", "hidden variables need samples"}},
+      why_not_automatic);
+  return {chosen.choice, std::move(chosen.because)};
 }
 
 BitBatch sample_machine(const BinaryMachine& machine, TrainMethod method, std::uint32_t rows,

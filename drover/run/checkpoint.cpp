@@ -4,36 +4,21 @@
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <zlib.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <limits>
-#include <vector>
 
 #include "drover/core/checksum.hpp"
 #include "drover/core/error.hpp"
 #include "drover/io/atomic_file.hpp"
 #include "drover/io/temporary_file.hpp"
+#include "drover/io/whole_file.hpp"
 
 namespace drover {
 
 namespace {
-
-// Also what AtomicFile has compressed, as it does when the name ends in .gz.
-std::string read_whole(const std::string& path) {
-  gzFile file = gzopen(path.c_str(), "rb");
-  if (file == nullptr) throw Error(ErrorKind::cannot_read, fmt::format("{}: cannot be read", path));
-  std::string content;
-  std::vector<char> block(std::size_t{1} << 18);
-  int read = 0;
-  while ((read = gzread(file, block.data(), static_cast<unsigned>(block.size()))) > 0)
-    content.append(block.data(), static_cast<std::size_t>(read));
-  gzclose(file);
-  if (read < 0) fail_at({path}, "this checkpoint is damaged: it cannot be decompressed");
-  return content;
-}
 
 std::string size_and_checksum(const std::string& payload) {
   Checksum checksum;
@@ -113,7 +98,7 @@ void Checkpoint::wait() {
 }
 
 std::string Checkpoint::load() const {
-  const std::string content = read_whole(path_);
+  const std::string content = read_whole_file(path_, control_);
   const std::size_t first_end = content.find('\n');
   const std::size_t second_end =
       first_end == std::string::npos ? first_end : content.find('\n', first_end + 1);

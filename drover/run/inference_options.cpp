@@ -31,7 +31,7 @@ void describe_chains(OptionList& list, InferenceOptions& options, Task task) {
                chains.count, {1, 1 << 20},
                "128 to 1024 by size (annealed-gibbs), 16 (icm, primal-dual-em, herded-gibbs)");
       list.add("sweeps", "N", "sweeps of one annealing run", chains.sweeps, {1, large},
-               "10^10 updates in all, between 200 and 10000 sweeps");
+               "10^10 updates in all, between 200 and 2000 sweeps");
       break;
     case Task::logz:
       list.add("chains", "N", "anneals of ais; chains of primal-dual and swendsen-wang; starts of mean field",

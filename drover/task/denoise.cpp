@@ -5,9 +5,12 @@
 #include <algorithm>
 #include <cmath>
 
+#include "drover/core/chooser.hpp"
 #include "drover/core/error.hpp"
 #include "drover/image/binary_posterior.hpp"
 #include "drover/image/grey_posterior.hpp"
+#include "drover/core/stop_check.hpp"
+#include "drover/methods/candidates.hpp"
 #include "drover/methods/method.hpp"
 
 namespace drover {
@@ -54,6 +57,20 @@ InferenceOptions with_defaults(const InferenceOptions& given) {
   if (!options.chains.count) options.chains.count = 1;
   if (!options.chains.burn_in) options.chains.burn_in = 0;
   return options;
+}
+
+/// A method that gives no marginals is asked for a best state.
+Task task_of(const std::string& method) {
+  if (method == "auto") return Task::marginals;
+  const Method& named = method_named(method);
+  return !named.does(Task::marginals) && named.does(Task::map) ? Task::map : Task::marginals;
+}
+
+/// What `auto` takes: the paper's method, or plain sampling where its weights do not fit in memory.
+std::vector<Candidate<const Method*>> image_methods() {
+  return {
+      {&method_named(usual_method), usual_method, fmt::format("{} is the default for images", usual_method)},
+      {&method_named("gibbs"), "gibbs", ""}};
 }
 
 Details resolved_options(const DenoiseOptions& options, const InferenceOptions& inference,
@@ -221,7 +238,7 @@ Denoised denoise(const GreyImage& image, const DenoiseOptions& options, const Ru
     take_images(image, options, result);
     const bool grey_as_two = options.levels == 2 && !options.sigma && looks_grey(result.noisy);
     estimate(options, control, result);
-    fail_if_stopped(control, "denoising");
+    StopCheck(control, "denoising", "had a result").ask();
     Provenance& provenance = result.provenance;
     provenance.question = "denoise";
     provenance.input = options.input;
@@ -241,17 +258,18 @@ Denoised denoise(const GreyImage& image, const DenoiseOptions& options, const Ru
     }
     InferenceOptions inference = with_defaults(options.inference);
     inference.start = most_likely_states(result.noisy, options.levels);
-    Graph graph =
-        denoising_graph(result.noisy, result.sigma, options.levels, result.coupling, options.truncation);
+    Graph graph = denoising_graph(result.noisy, result.sigma, options.levels, result.coupling,
+                                  options.truncation, control);
     // Every pixel's probability of every level is worked out only where that costs little; else its mean
     // alone.
     constexpr std::size_t most_probabilities = std::size_t{1} << 22;
     for (std::uint32_t k = 0; graph.unary.size() > most_probabilities && k < options.levels; ++k)
       inference.state_values.push_back(static_cast<float>(level_of_state(k, options.levels)));
-    const Method& named = method_named(inference.method);
-    const Task task = !named.does(Task::marginals) && named.does(Task::map) ? Task::map : Task::marginals;
     const Problem problem(std::move(graph), inference, control);
-    const Method& method = *choose_method(problem, task).method;
+    const Task task = task_of(inference.method);
+    const Choice choice = choose_method(problem, task, image_methods());
+    const Method& method = *choice.method;
+    inference.method = method.name;
     RunFacts facts = run_method(problem, method, task, options.levels, control, result.mean);
     result.sweeps = facts.sweeps;
     result.chains = facts.chains;
@@ -261,6 +279,7 @@ Denoised denoise(const GreyImage& image, const DenoiseOptions& options, const Ru
 
     provenance.method = method.name;
     provenance.warnings.insert(provenance.warnings.end(), facts.warnings.begin(), facts.warnings.end());
+    provenance.because = choice.because;
     provenance.details = std::move(facts.details);
     for (const std::string& name : unused_options(method, task, options.inference))
       provenance.warnings.push_back(

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "drover/core/checksum.hpp"
+#include "drover/core/chooser.hpp"
 #include "drover/core/error.hpp"
 #include "drover/io/atomic_file.hpp"
 #include "drover/run/checkpoint.hpp"
@@ -172,21 +173,26 @@ bool every_class_labelled(std::span<const std::uint32_t> shown, std::size_t clas
 }
 
 /// The method that runs, and why.
-TextMethod pick_method(const TextOptions& options, const TextResult& result,
-                       std::span<const std::uint32_t> shown, std::string& because) {
+Chosen<TextMethod> chosen_method(const TextOptions& options, const TextResult& result,
+                                 std::span<const std::uint32_t> shown) {
   const bool labelled = every_class_labelled(shown, result.classes.size());
   if (options.method == TextMethod::em && !labelled)
     throw OptionError("method", "em", "gibbs or collapsed-gibbs where a class has no labelled document");
-  if (options.method != TextMethod::automatic) return options.method;
+  if (options.method != TextMethod::automatic) return {options.method, ""};
   const bool for_em = options.unlabelled_weight || options.word_prior;
   const bool for_chains = options.chains || options.sweeps || options.burn_in || options.sample_pseudo_counts;
-  if (result.open.empty() || !labelled || (for_chains && !for_em)) {
-    because =
-        for_chains ? "options of chains were given, and it costs less per sweep" : "it costs less per sweep";
-    return TextMethod::gibbs;
-  }
-  because = "every class has labelled documents, which can say how much the others are to count";
-  return TextMethod::em;
+  return choose<TextMethod>(
+      {{TextMethod::em, "em",
+        "every class has labelled documents, which can say how much the others are to count"},
+       {TextMethod::gibbs, "gibbs",
+        for_chains ? "options of chains were given, and it costs less per sweep"
+                   : "it costs less per sweep"}},
+      [&](TextMethod method) -> std::string {
+        if (method != TextMethod::em) return "";
+        if (result.open.empty()) return "every document is labelled";
+        if (!labelled) return "a class has no labelled document";
+        return for_chains && !for_em ? "options of chains were given" : "";
+      });
 }
 
 void choose_weight(const Corpus& corpus, std::span<const std::uint32_t> shown, const TextOptions& options,
@@ -346,6 +352,18 @@ void add_calibration(const LabelledDocuments& result, JsonObject& object) {
 
 }  // namespace
 
+namespace {
+
+void describe_top_words(OptionList& list, std::uint32_t& count) {
+  list.add("top-words", "N", "how many telling words to name per class", count, {0, 1e6});
+}
+
+}  // namespace
+
+void describe(OptionList& list, LabelTextOptions& options) {
+  describe_top_words(list, options.top_words);
+}
+
 void describe(OptionList& list, TextOptions& options) {
   list.add_choice("method", "NAME",
                   "em climbs to the most probable model; gibbs draws word probabilities and labels, "
@@ -375,7 +393,7 @@ void describe(OptionList& list, TextOptions& options) {
            options.sample_pseudo_counts);
   list.add("no-swaps", "do not try to exchange two classes at once: the paper's sampler to the letter",
            options.no_swaps);
-  list.add("top-words", "N", "how many telling words to name per class", options.top_words, {0, 1e6});
+  describe_top_words(list, options.top_words);
   describe(list, options.checkpoint);
 }
 
@@ -409,7 +427,8 @@ TextResult classify_text(const Corpus& corpus, const TextOptions& options, const
     if (label != no_label) ++result.labelled_by_class[label];
 
   Provenance& provenance = result.provenance;
-  const TextMethod method = pick_method(options, result, shown, provenance.because);
+  const auto [method, because] = chosen_method(options, result, shown);
+  provenance.because = because;
   result.by_em = method == TextMethod::em;
   NaiveBayesOptions sampler = sampler_options(options, classes);
   const bool nothing_to_draw = result.open.empty() && !options.sample_pseudo_counts;
@@ -444,15 +463,18 @@ TextResult classify_text(const Corpus& corpus, const TextOptions& options, const
   return result;
 }
 
-TextLabels label_text(const TextModel& model, const Corpus& corpus, std::size_t top_words,
-                      const std::string& input, const RunControl& control) {
+TextLabels label_text(const TextModel& model, const Corpus& corpus, const LabelTextOptions& options,
+                      const RunControl& control) {
   const double start = control.seconds();
   TextLabels result;
   Provenance& provenance = result.provenance;
   provenance.question = "text";
-  provenance.input = input;
+  provenance.input = options.input;
   provenance.warnings = corpus.warnings;
-  provenance.options["top-words"] = top_words;
+  LabelTextOptions copy = options;
+  OptionList list;
+  describe(list, copy);
+  provenance.options = option_values(list);
   result.classes = model.classes;
   result.names = corpus.names;
   result.truth = corpus.labels;
@@ -463,7 +485,7 @@ TextLabels label_text(const TextModel& model, const Corpus& corpus, std::size_t 
   result.accuracy =
       label_accuracy(result.labels, result.truth, static_cast<std::uint32_t>(result.classes.size()), false);
   if (std::isfinite(result.accuracy)) result.calibration = calibration(result);
-  name_words(model, top_words, result);
+  name_words(model, options.top_words, result);
   if (corpus.unknown_tokens > corpus.tokens)
     provenance.warnings.push_back(fmt::format("the model does not know {} of {} words", corpus.unknown_tokens,
                                               corpus.unknown_tokens + corpus.tokens));

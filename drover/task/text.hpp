@@ -74,6 +74,13 @@ struct TextOptions {
 
 void describe(OptionList& list, TextOptions& options);
 
+struct LabelTextOptions {
+  std::uint32_t top_words = 10;  ///< named per class
+  std::string input{};           ///< what the model is called
+};
+
+void describe(OptionList& list, LabelTextOptions& options);
+
 /// Documents whose most probable class has a similar probability: how often is it right?
 struct CalibrationBin {
   std::uint64_t documents = 0;
@@ -123,8 +130,8 @@ TextResult classify_text(const Corpus& corpus, const TextOptions& options = {},
 
 /// `corpus` must be read with the words and classes of the model (TextModelFile::words). Its labels, if it
 /// has any, are the truth to compare with.
-TextLabels label_text(const TextModel& model, const Corpus& corpus, std::size_t top_words = 10,
-                      const std::string& input = "", const RunControl& control = no_control());
+TextLabels label_text(const TextModel& model, const Corpus& corpus, const LabelTextOptions& options = {},
+                      const RunControl& control = no_control());
 
 /// What a file of the model says (drover/text/text_model_file.hpp); `words` is how the corpus was read.
 TextModelFile text_model_file(const TextResult& result, const CorpusOptions& words);
