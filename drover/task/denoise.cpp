@@ -5,12 +5,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "drover/core/chooser.hpp"
 #include "drover/core/error.hpp"
 #include "drover/image/binary_posterior.hpp"
 #include "drover/image/grey_posterior.hpp"
 #include "drover/core/stop_check.hpp"
-#include "drover/methods/candidates.hpp"
 #include "drover/methods/method.hpp"
 
 namespace drover {
@@ -64,13 +62,6 @@ Task task_of(const std::string& method) {
   if (method == "auto") return Task::marginals;
   const Method& named = method_named(method);
   return !named.does(Task::marginals) && named.does(Task::map) ? Task::map : Task::marginals;
-}
-
-/// What `auto` takes: the paper's method, or plain sampling where its weights do not fit in memory.
-std::vector<Candidate<const Method*>> image_methods() {
-  return {
-      {&method_named(usual_method), usual_method, fmt::format("{} is the default for images", usual_method)},
-      {&method_named("gibbs"), "gibbs", ""}};
 }
 
 Details resolved_options(const DenoiseOptions& options, const InferenceOptions& inference,
@@ -267,8 +258,7 @@ Denoised denoise(const GreyImage& image, const DenoiseOptions& options, const Ru
       inference.state_values.push_back(static_cast<float>(level_of_state(k, options.levels)));
     const Problem problem(std::move(graph), inference, control);
     const Task task = task_of(inference.method);
-    const Choice choice = choose_method(problem, task, image_methods());
-    const Method& method = *choice.method;
+    const Method& method = *choose_method(problem, task).method;
     inference.method = method.name;
     RunFacts facts = run_method(problem, method, task, options.levels, control, result.mean);
     result.sweeps = facts.sweeps;
@@ -279,7 +269,6 @@ Denoised denoise(const GreyImage& image, const DenoiseOptions& options, const Ru
 
     provenance.method = method.name;
     provenance.warnings.insert(provenance.warnings.end(), facts.warnings.begin(), facts.warnings.end());
-    provenance.because = choice.because;
     provenance.details = std::move(facts.details);
     for (const std::string& name : unused_options(method, task, options.inference))
       provenance.warnings.push_back(
