@@ -290,12 +290,12 @@ TEST(LivePicture, LargePicturesAreBits) {
         HttpEvent one = picture.frame(version, 0.5);
         if (one.text.empty()) continue;
         version = one.version;
-        if (one.text.find(fmt::format("\"field\":{:.0f},", field)) != std::string::npos &&
-            one.text.find(field > 0 ? "\"mean_level\":1," : "\"mean_level\":0,") != std::string::npos)
+        if (one.text.find(fmt::format("\"field\": {:.0f},", field)) != std::string::npos &&
+            one.text.find(field > 0 ? "\"mean_level\": 1," : "\"mean_level\": 0,") != std::string::npos)
           return one;
       }
     }();
-    EXPECT_NE(event.text.find("\"bits\":true"), std::string::npos);
+    EXPECT_NE(event.text.find("\"bits\": true"), std::string::npos);
     const std::size_t pixels = 301 * 300, bits = (pixels + 7) / 8;
     const std::string state = event.text.substr(event.text.size() - pixels - bits, bits);
     for (std::size_t p = 0; p < pixels; ++p)

@@ -1,5 +1,5 @@
 // Opens the model's first view, and others as they are asked for. Evidence belongs to the model, not to a view.
-import { button, element, find, post, read, say, whole } from "/tools.js";
+import { button, element, find, post, read, say, settled, whole } from "/tools.js";
 import { networkView } from "/network.js";
 import { pictureView } from "/picture.js";
 import { runView } from "/run.js";
@@ -31,9 +31,18 @@ async function open() {
   show(model.views[0]);
 }
 
-document.getElementById("examples").addEventListener("change", async (event) => {
-  await post("/api/open", { example: event.target.value });
-  await open();
+// One model after another: what the last view still asks is answered before its model goes.
+let turn = Promise.resolve(), chosen = 0;
+document.getElementById("examples").addEventListener("change", (event) => {
+  const mine = ++chosen, example = event.target.value;
+  turn = turn.then(async () => {
+    if (mine !== chosen) return;
+    if (current && current.close) current.close();
+    current = null;
+    await settled();
+    await post("/api/open", { example });
+    await open();
+  }).catch((error) => say(error.message));
 });
 
 // Names are looked up as one types.

@@ -1,5 +1,5 @@
 // The picture: the state as it changes beside the running mean; temperature, field, and a brush that holds pixels.
-import { button, element, figure, percent, post, say, slider, whole } from "/tools.js";
+import { button, element, figure, percent, post, request, say, slider, whole } from "/tools.js";
 
 // Shades run from deep blue to paper, held ones from rust to apricot; states without an order have a hue each.
 const cold = [[22, 48, 84], [243, 239, 229]], warm = [[132, 48, 12], [255, 184, 120]];
@@ -81,7 +81,7 @@ export function pictureView(place, model) {
   if (shape.seen) {
     const seen = plane("What was seen", "The image as it came, noise and all.", "The noisy image");
     const grey = Uint32Array.from({ length: 256 }, (_, byte) => pack(mix(cold, byte / 255)));
-    fetch("/api/picture/seen").then((response) => response.arrayBuffer()).then((bytes) => seen.draw(new Uint8Array(bytes), shape.width, shape.height, grey));
+    request("/api/picture/seen").then((response) => response.arrayBuffer()).then((bytes) => seen.draw(new Uint8Array(bytes), shape.width, shape.height, grey));
     planes.append(seen.node);
   }
   planes.append(now.node, mean.node);
@@ -234,7 +234,7 @@ export function pictureView(place, model) {
       const start = performance.now();
       try {
         if (document.hidden) { await pause(500); continue; }
-        const response = await fetch("/api/picture?after=" + version + (paused || turn++ % 3 === 0 ? "" : "&state"), { cache: "no-store" });
+        const response = await request("/api/picture?after=" + version + (paused || turn++ % 3 === 0 ? "" : "&state"));
         if (!open) return;
         if (response.status === 204) continue;
         if (!response.ok) throw new Error(JSON.parse(await response.text()).error);

@@ -41,11 +41,22 @@ async function answer(response) {
   return said;
 }
 
-export const read = async (path) => answer(await fetch(path, { cache: "no-store" }));
+// Requests that wait for their answers.
+const underWay = new Set();
+export function request(path, options) {
+  const one = fetch(path, { cache: "no-store", ...options });
+  underWay.add(one);
+  const done = () => underWay.delete(one);
+  one.then(done, done);
+  return one;
+}
+export const settled = () => Promise.allSettled([...underWay]);
+
+export const read = async (path) => answer(await request(path));
 export const find = async (text) => (await read("/api/find?text=" + encodeURIComponent(text))).found;
 
-export const post = async (path, body) => answer(await fetch(path, {
-  method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body), cache: "no-store",
+export const post = async (path, body) => answer(await request(path, {
+  method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body),
 }));
 
 // Asks the server about the newest question only: while one is under way, later ones replace each other.
