@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "drover/compile/stoppable.hpp"
+#include "drover/core/chooser.hpp"
 #include "drover/core/error.hpp"
 #include "drover/methods/all.hpp"
-#include "drover/methods/candidates.hpp"
 #include "drover/methods/method.hpp"
 
 namespace drover {
@@ -272,12 +272,6 @@ Choice first_that_fits(std::span<const Candidate<const Method*>> candidates, Why
 }
 
 }  // namespace
-
-Choice choose_method(const Problem& problem, Task task,
-                     std::span<const Candidate<const Method*>> candidates) {
-  if (problem.options().method != "auto") return named_method(problem, task);
-  return first_that_fits(candidates, [&](const Method* method) { return why_not(*method, problem, task); });
-}
 
 Choice choose_method(const Problem& problem, Task task, bool tried_exact) {
   if (problem.options().method != "auto") return named_method(problem, task);
