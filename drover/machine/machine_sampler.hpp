@@ -21,9 +21,9 @@ class MachineSampler {
   virtual ~MachineSampler() = default;
   /// Fills `batch` with states of all variables.
   virtual void draw(const BinaryMachine& machine, std::uint64_t iteration, BitBatch& batch) = 0;
-  /// The chains, for checkpoints.
-  virtual void save(SaveArchive& archive) = 0;
-  virtual void load(LoadArchive& archive) = 0;
+  /// The chains, for checkpoints; a sampler that none is made of keeps nothing.
+  virtual void save(SaveArchive&) {}
+  virtual void load(LoadArchive&) {}
 };
 
 struct MachineSamplerOptions {
