@@ -49,6 +49,7 @@ void print_result(const LearnResult& result, const std::string& out) {
 }
 
 int run_score(const Call& call, Learn& learn_call) {
+  if (!goes_on_alone()) return 0;
   const Output& output = learn_call.output;
   if (call.arguments.size() != 3) throw Error(ErrorKind::usage, "drover learn score needs MODEL and DATA");
   if (!output.report.empty()) throw Error(ErrorKind::usage, "drover learn score has no report");
@@ -96,6 +97,7 @@ int run(const Call& call, Learn& learn_call) {
   learn_call.data.constant_columns = true;
   LearnResult result =
       learn(read_data_table(call.arguments[1], learn_call.data, run_control()), options, run_control());
+  if (!speaks()) return 0;
   OptionList data_options;
   describe(data_options, learn_call.data);
   add_options(data_options, result.provenance.options);
@@ -125,6 +127,7 @@ Command learn_command() {
       "drover learn ising models/garden.csv --columns rain,sprinkler --out garden.drv",
       {},
       [learn_call](const Call& call) { return run(call, *learn_call); }};
+  command.shared = true;
   describe(command.options, learn_call->options);
   describe(command.options, learn_call->data);
   command.options.add("image-width", "N", "the report shows rows as images of this width",

@@ -38,6 +38,9 @@ endforeach()
 
 if(TARGET drover_command)
   install(TARGETS drover_command drover_reproduce RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+  if(TARGET drover_mpi)
+    install(TARGETS drover_mpi RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+  endif()
   # The manual page and the completions are printed by the command itself, from its option table.
   set(GENERATED ${PROJECT_BINARY_DIR}/generated)
   add_custom_command(
@@ -49,6 +52,9 @@ if(TARGET drover_command)
     COMMAND drover_command completion fish > ${GENERATED}/drover.fish
     DEPENDS drover_command)
   add_custom_target(drover_manual ALL DEPENDS ${GENERATED}/drover.1)
+  if(TARGET drover_mpi)
+    add_dependencies(drover_manual drover_mpi)  # all that is installed
+  endif()
   install(FILES ${GENERATED}/drover.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
   install(FILES ${GENERATED}/drover.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME drover)
   install(FILES ${GENERATED}/_drover DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
