@@ -7,9 +7,9 @@
 // given x, the coupling maximises the pseudo-likelihood of x (Besag 1975), levels, light and sigma are a
 // least squares fit of y; estimates of the second half of the turns are averaged. Light is kept when it
 // explains a twentieth of what is left without it. Where many pixels lie at the ends of the range, these are
-// black and white, and sigma is that of denoising.hpp; where all do, it is known by the share of pixels that x
-// has on the other side. Large images are read through 16 windows
-// spread over them. Fails: noise that is correlated looks like picture; half-tones have no place in it.
+// black and white, and sigma is that of denoising.hpp; where all do, it is known by the share of pixels that
+// x has on the other side. Large images are read through 16 windows spread over them. Fails: noise that is
+// correlated looks like picture; half-tones have no place in it.
 //
 // The posterior: one chain or a few by checkerboard Gibbs sampling that start at the more likely side of
 // every pixel; the mean is that of conditional expectations. A draw is a function of (seed, chain, sweep,
