@@ -41,9 +41,14 @@ std::vector<Command>& all_commands() {
     list.push_back(sample_command());
     list.push_back(herd_command());
     list.push_back(learn_command());
+    list.push_back(learn_score_command());
+    list.push_back(tag_train_command());
     list.push_back(tag_command());
+    list.push_back(tag_eval_command());
     list.push_back(reproduce_command());
     list.push_back(text_command());
+    list.push_back(text_fit_command());
+    list.push_back(text_predict_command());
     list.push_back(denoise_command());
     list.push_back(diagnose_command());
     list.push_back(stream_command());
@@ -58,6 +63,15 @@ std::vector<Command>& all_commands() {
     return list;
   }();
   return commands;
+}
+
+Command* find_command(std::string_view name) {
+  const auto found = std::ranges::find(all_commands(), name, &Command::name);
+  return found == all_commands().end() ? nullptr : &*found;
+}
+
+std::string_view first_word(const Command& command) {
+  return std::string_view(command.name).substr(0, command.name.find(' '));
 }
 
 }  // namespace drover::app

@@ -1,5 +1,6 @@
 // A command: its name, arguments and options, and what it does. One function per command makes it
-// (app/commands.hpp); the parser, help, man page and completion read it.
+// (app/commands.hpp); the parser, help, man page and completion read it. A name may be two words, "tag
+// train": such a command shows and takes only what it heeds itself.
 #pragma once
 
 #include <functional>
@@ -32,7 +33,7 @@ struct Call {
 };
 
 struct Command {
-  std::string name;
+  std::string name;  ///< one word, or two
   std::string summary;
   std::vector<Argument> arguments;
   std::string example;
@@ -56,5 +57,9 @@ void apply(const Limits& limits);
 
 /// All of them, in the order of the help. The options of each are bound to storage that it owns.
 std::vector<Command>& all_commands();
+/// Null when there is none.
+Command* find_command(std::string_view name);
+/// The first word of its name.
+std::string_view first_word(const Command& command);
 
 }  // namespace drover::app

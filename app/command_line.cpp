@@ -28,7 +28,7 @@ std::string suggestion(const std::string& word, const std::vector<std::string>& 
 
 [[noreturn]] void fail_unknown_command(const std::string& word) {
   std::vector<std::string> names;
-  for (const Command& command : all_commands()) names.push_back(command.name);
+  for (const Command& command : all_commands()) names.emplace_back(first_word(command));
   throw Error(ErrorKind::usage, fmt::format("unknown command '{}'{} (drover --help lists the commands)", word,
                                             suggestion(word, names)));
 }
@@ -40,8 +40,12 @@ std::string suggestion(const std::string& word, const std::vector<std::string>& 
   std::vector<std::string> names = {"--help"};
   for (const Option& option : command.options.options()) names.push_back("--" + option.name);
   const std::string bare = word.substr(0, word.find('='));
-  throw Error(ErrorKind::usage,
-              fmt::format("drover {} has no option {}{}", command.name, bare, suggestion(bare, names)));
+  std::string hint = suggestion(bare, names);
+  for (Command& other : all_commands())  // such as an option of training, given for labelling
+    if (first_word(other) == first_word(command) &&
+        other.options.find(bare.substr(bare.find_first_not_of('-'))))
+      hint = fmt::format("; drover {} has it", other.name);
+  throw Error(ErrorKind::usage, fmt::format("drover {} has no option {}{}", command.name, bare, hint));
 }
 
 // Options that may be given several times add up, as lists with this between; empty for all others. Several
@@ -113,16 +117,88 @@ Call call_of(Command& command, const Given& typed, std::vector<std::string> argu
   call.arguments = std::move(arguments);
   if (const auto config = typed.find("config"); config != typed.end())
     apply_options(command,
-                  read_config(config->second, command.name,
+                  read_config(config->second, std::string(first_word(command)),
                               [&](std::string_view name) { return command.options.find(name) != nullptr; }),
                   call);
   apply_options(command, typed, call);
   return call;
 }
 
+/// Calls `parse`; false when that was a call for help, which is printed then.
+template <class Parse>
+bool parse_or_help(CLI::App& parser, Parse parse) {
+  try {
+    parse();
+    return true;
+  } catch (const CLI::CallForHelp& help) {
+    std::ostringstream text;
+    parser.exit(help, text);
+    print_text(text.str());
+    return false;
+  } catch (const CLI::CallForVersion&) {
+    throw;
+  } catch (const CLI::ParseError& error) {
+    std::string message = error.what();
+    std::replace(message.begin(), message.end(), '\n', ' ');
+    throw Error(ErrorKind::usage, message);
+  }
+}
+
+std::pair<const Command*, Call> checked_call(Command& command, const Given& given,
+                                             const std::vector<std::string>& arguments) {
+  Call call = call_of(command, given, arguments);
+  check_files(command, call);
+  return {&command, std::move(call)};
+}
+
+/// Where the second word of a command's name stands among the words, options before it or not; 0 when the
+/// command has one word.
+std::size_t second_word(const std::vector<std::string>& words) {
+  const auto takes_value = [&](std::string_view name) {
+    for (Command& command : all_commands())
+      if (first_word(command) == words[0])
+        if (const Option* option = command.options.find(name)) return !option->is_flag();
+    return false;
+  };
+  for (std::size_t k = 1; k < words.size(); ++k) {
+    if (!words[k].starts_with("--")) return find_command(words[0] + " " + words[k]) == nullptr ? 0 : k;
+    if (words[k].find('=') == std::string::npos && takes_value(words[k].substr(2))) ++k;
+  }
+  return 0;
+}
+
+std::pair<const Command*, Call> parse_two_words(Command& command, std::vector<std::string> words) {
+  CLI::App parser(command.summary, "drover " + command.name);
+  parser.footer("Example:\n  " + command.example);
+  Given given;
+  std::vector<std::string> arguments;
+  add_to_parser(parser, command, given, arguments);
+  parser.allow_extras();
+  std::reverse(words.begin(), words.end());  // as CLI11 takes them
+  if (!parse_or_help(parser, [&] { parser.parse(words); })) return {nullptr, {}};
+  if (!parser.remaining().empty()) fail_unexpected(command, parser.remaining().front());
+  return checked_call(command, given, arguments);
+}
+
+/// What stands below the help of a command.
+std::string footer(const Command& command) {
+  std::string text = "Example:\n  " + command.example;
+  for (const Command& other : all_commands())
+    if (other.name != command.name && first_word(other) == command.name)
+      text += fmt::format("\n\ndrover {}: {} (drover {} --help)", other.name, other.summary, other.name);
+  return text;
+}
+
 }  // namespace
 
 std::pair<const Command*, Call> parse_command_line(int argc, char** argv) {
+  std::vector<std::string> words(argv + 1, argv + argc);
+  if (const std::size_t second = words.empty() ? 0 : second_word(words); second > 0) {
+    Command& command = *find_command(words[0] + " " + words[second]);
+    words.erase(words.begin() + static_cast<std::ptrdiff_t>(second));
+    words.erase(words.begin());
+    return parse_two_words(command, std::move(words));
+  }
   CLI::App parser("drover samples from and infers in discrete graphical models.", "drover");
   parser.set_version_flag("--version", std::string("drover ") + version());
   parser.require_subcommand(0, 1);
@@ -130,28 +206,19 @@ std::pair<const Command*, Call> parse_command_line(int argc, char** argv) {
   std::map<std::string, Given> given;
   std::map<std::string, std::vector<std::string>> arguments;
   for (const Command& command : all_commands()) {
+    if (first_word(command) != command.name) continue;
     CLI::App* sub = parser.add_subcommand(command.name, command.summary);
-    sub->footer("Example:\n  " + command.example);
+    sub->footer(footer(command));
     add_to_parser(*sub, command, given[command.name], arguments[command.name]);
     sub->allow_extras();
   }
   parser.allow_extras();
   try {
-    parser.parse(argc, argv);
-  } catch (const CLI::CallForHelp& help) {
-    std::ostringstream text;
-    parser.exit(help, text);
-    print_text(text.str());
-    return {nullptr, {}};
+    if (!parse_or_help(parser, [&] { parser.parse(argc, argv); })) return {nullptr, {}};
   } catch (const CLI::CallForVersion&) {
-    const bool json = std::any_of(argv + 1, argv + argc,
-                                  [](const char* word) { return word == std::string_view("--json"); });
+    const bool json = std::ranges::find(words, "--json") != words.end();
     print_text(json ? build_facts().text() : fmt::format("drover {}\n", version()));
     return {nullptr, {}};
-  } catch (const CLI::ParseError& error) {
-    std::string message = error.what();
-    std::replace(message.begin(), message.end(), '\n', ' ');
-    throw Error(ErrorKind::usage, message);
   }
   const auto chosen = parser.get_subcommands();
   if (chosen.empty()) {
@@ -161,12 +228,10 @@ std::pair<const Command*, Call> parse_command_line(int argc, char** argv) {
     if (word.starts_with("-")) throw Error(ErrorKind::usage, fmt::format("drover has no option {}", word));
     fail_unknown_command(word);
   }
-  Command& command = *std::ranges::find(all_commands(), chosen.front()->get_name(), &Command::name);
+  Command& command = *find_command(chosen.front()->get_name());
   for (const auto& extras : {chosen.front()->remaining(), parser.remaining()})
     if (!extras.empty()) fail_unexpected(command, extras.front());
-  Call call = call_of(command, given[command.name], arguments[command.name]);
-  check_files(command, call);
-  return {&command, std::move(call)};
+  return checked_call(command, given[command.name], arguments[command.name]);
 }
 
 }  // namespace drover::app

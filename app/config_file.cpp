@@ -3,27 +3,17 @@
 #include <fmt/format.h>
 
 #include <toml++/toml.h>
-#include <cstdio>
-#include <memory>
 #include <nlohmann/json.hpp>
 
 #include "drover/core/error.hpp"
+#include "drover/io/whole_file.hpp"
 
 namespace drover::app {
 
 namespace {
 
-using File = std::unique_ptr<std::FILE, int (*)(std::FILE*)>;
-
-File open_or_fail(const std::string& path) {
-  File file(std::fopen(path.c_str(), "rb"), &std::fclose);
-  if (!file) throw Error(ErrorKind::cannot_read, fmt::format("{}: cannot be read", path));
-  return file;
-}
-
 Given read_json(const std::string& path, const std::function<bool(std::string_view)>& takes) {
-  const File file = open_or_fail(path);
-  const nlohmann::json result = nlohmann::json::parse(file.get(), nullptr, false);
+  const nlohmann::json result = nlohmann::json::parse(read_whole_file(path), nullptr, false);
   if (!result.is_object() || !result.contains("settings") || !result["settings"].is_object())
     fail_at({path}, "expected a JSON result with a \"settings\" object");
   Given values;
@@ -52,10 +42,10 @@ void add(const std::string& path, std::string_view key, const toml::node& node, 
 Given read_config(const std::string& path, const std::string& command,
                   const std::function<bool(std::string_view)>& takes) {
   if (path.ends_with(".json")) return read_json(path, takes);
-  open_or_fail(path);
+  const std::string text = read_whole_file(path);
   Given values;
   try {
-    const toml::table table = toml::parse_file(path);
+    const toml::table table = toml::parse(text, path);
     for (const auto& [key, node] : table)
       if (!node.is_table()) add(path, key.str(), node, values);
     // A section is for one command and stands above what is for all.

@@ -3,7 +3,9 @@
 
 #include "app/commands.hpp"
 #include "app/output.hpp"
+#include "app/progress.hpp"
 #include "drover/compile/graph.hpp"
+#include "drover/compile/stoppable.hpp"
 #include "drover/io/model_file.hpp"
 
 namespace drover::app {
@@ -13,8 +15,9 @@ namespace {
 int run(const Call& call, const Output& output) {
   const std::string &from = call.arguments[0], &to = call.arguments[1];
   check_one_document(output.json, {to});
-  const Model model = read_model(from);
-  compile(model);  // the one validator: a file that cannot mean anything is not passed on
+  const Model model = read_model(from, run_control());
+  compile(model, {}, PairTables::recognised,
+          run_control());  // the one validator: a file that cannot mean anything is not passed on
   write_model(model, to);
   if (!output.json) return 0;
   Provenance provenance;

@@ -44,10 +44,10 @@ int run(const Call& call, Denoise& denoising) {
   DenoiseOptions& options = denoising.options;
   options.input = in;
   if (!denoising.truth.empty()) {
-    options.truth = read_image(denoising.truth);
+    options.truth = read_image(denoising.truth, run_control());
     options.truth_name = denoising.truth;
   }
-  Denoised result = denoise(read_image(in), options, run_control());
+  Denoised result = denoise(read_image(in, run_control()), options, run_control());
   if (!denoising.truth.empty()) result.provenance.options["truth"] = denoising.truth;
   add_limits(denoising.limits, result.provenance.options);
   write_image(result.output, out);

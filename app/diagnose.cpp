@@ -53,7 +53,8 @@ int run(const Call& call, Diagnose& diagnose_call) {
   check_outputs(output, {".json"}, "", call.arguments);
   const ProgressBar bar(output.quiet);
   apply(diagnose_call.limits);
-  DiagnoseResult result = diagnose(read_draws(call.arguments[0]), call.arguments[0], run_control());
+  DiagnoseResult result =
+      diagnose(read_draws(call.arguments[0], run_control()), call.arguments[0], run_control());
   add_limits(diagnose_call.limits, result.provenance.options);
   const bool wants_text = deliver(output, result.provenance.warnings, to_json(result), {},
                                   [&](const std::string& json) { return page_of(result, json); });

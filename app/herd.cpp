@@ -65,7 +65,7 @@ int run(const Call& call, Herd& herd_call) {
     for (const Option& option : data_options.options())
       if (call.was_given(option.name))
         throw OptionError(option.name, option.text(), "a data table, and " + path + " has moments");
-    result = herd(read_moments(path), herd_call.options, sink, run_control());
+    result = herd(read_moments(path, run_control()), herd_call.options, sink, run_control());
   } else {
     result =
         herd(read_data_table(path, herd_call.data, run_control()), herd_call.options, sink, run_control());

@@ -28,9 +28,16 @@ struct Learn {
   Output output;
 };
 
+struct Scoring {
+  ScoreOptions options;
+  DataOptions data;
+  Limits limits;
+  Output output;
+};
+
 MachineKind kind_of(const std::string& word) {
   if (const auto kind = choice_named<MachineKind>(word)) return *kind;
-  throw Error(ErrorKind::usage, fmt::format("learn '{}': expected ising, boltzmann, rbm or score", word));
+  throw Error(ErrorKind::usage, fmt::format("learn '{}': expected ising, boltzmann or rbm", word));
 }
 
 void print_result(const LearnResult& result, const std::string& out) {
@@ -48,24 +55,19 @@ void print_result(const LearnResult& result, const std::string& out) {
   print_text(fmt::format("\n{}\nwritten to {}\n", judge(result).text, out));
 }
 
-int run_score(const Call& call, Learn& learn_call) {
-  const Output& output = learn_call.output;
-  if (call.arguments.size() != 3) throw Error(ErrorKind::usage, "drover learn score needs MODEL and DATA");
-  if (!output.report.empty()) throw Error(ErrorKind::usage, "drover learn score has no report");
+int run_score(const Call& call, Scoring& scoring) {
+  const Output& output = scoring.output;
   check_outputs(output, {".json"}, "", call.arguments);
   const ProgressBar bar(output.quiet);
-  apply(learn_call.limits);
-  learn_call.data.constant_columns = true;
-  const std::string &model = call.arguments[1], &data = call.arguments[2];
-  ScoreOptions options;
-  options.seed = learn_call.options.seed;
-  options.chains = learn_call.options.chains;
-  if (learn_call.options.sweeps) options.sweeps = *learn_call.options.sweeps;
+  apply(scoring.limits);
+  scoring.data.constant_columns = true;
+  const std::string &model = call.arguments[0], &data = call.arguments[1];
+  ScoreOptions& options = scoring.options;
   options.input = data;
-  const DataTable table = read_data_table(data, learn_call.data, run_control());
+  const DataTable table = read_data_table(data, scoring.data, run_control());
   const bool is_machine = model.ends_with(".drv") || model.ends_with(".drv.gz");
-  ScoreResult result = is_machine ? score(read_machine(model), table, options, run_control())
-                                  : score(read_model(model), table, options, run_control());
+  ScoreResult result = is_machine ? score(read_machine(model, run_control()), table, options, run_control())
+                                  : score(read_model(model, run_control()), table, options, run_control());
   result.provenance.input = model;
   const JsonObject object = to_json(result);
   const bool wants_text = deliver(
@@ -81,13 +83,9 @@ int run_score(const Call& call, Learn& learn_call) {
 }
 
 int run(const Call& call, Learn& learn_call) {
-  if (call.arguments[0] == "score") return run_score(call, learn_call);
   const Output& output = learn_call.output;
   LearnOptions& options = learn_call.options;
   options.kind = kind_of(call.arguments[0]);
-  if (call.arguments.size() != 2)
-    throw Error(ErrorKind::usage,
-                fmt::format("unexpected argument '{}' after drover learn", call.arguments[2]));
   options.input = call.arguments[1];
   if (output.out.empty()) throw Error(ErrorKind::usage, "drover learn needs --out FILE.drv");
   check_outputs(output, {".drv", ".drv.gz"}, "", call.arguments);
@@ -114,23 +112,35 @@ int run(const Call& call, Learn& learn_call) {
 
 Command learn_command() {
   auto learn_call = std::make_shared<Learn>();
-  Command command{
-      "learn",
-      "train a model on binary data: ising, boltzmann (both all pairs) or rbm; score: how likely data are",
-      {{"KIND", "ising, boltzmann or rbm; or score"},
-       {"DATA",
-        "rows of zeros and ones (.csv, .tsv, .npz, IDX), or made so with --binarise; score: a model, then "
-        "the data",
-        true}},
-      "drover learn ising models/garden.csv --columns rain,sprinkler --out garden.drv",
-      {},
-      [learn_call](const Call& call) { return run(call, *learn_call); }};
+  Command command{"learn",
+                  "train a model on binary data: ising, boltzmann (both all pairs) or rbm",
+                  {{"KIND", "ising, boltzmann or rbm"},
+                   {"DATA", "rows of zeros and ones (.csv, .tsv, .npz, IDX), or made so with --binarise"}},
+                  "drover learn ising models/garden.csv --columns rain,sprinkler --out garden.drv",
+                  {},
+                  [learn_call](const Call& call) { return run(call, *learn_call); }};
   describe(command.options, learn_call->options);
   describe(command.options, learn_call->data);
   command.options.add("image-width", "N", "the report shows rows as images of this width",
                       learn_call->image_width, {1, 1e6}, "the square root of the columns, if it is whole");
   describe(command.options, learn_call->limits);
   describe(command.options, learn_call->output, "write the model here: .drv or .drv.gz", true);
+  return command;
+}
+
+Command learn_score_command() {
+  auto scoring = std::make_shared<Scoring>();
+  Command command{"learn score",
+                  "how likely data are under a model",
+                  {{"MODEL", "a learnt model (.drv), or any model file"},
+                   {"DATA", "rows (.csv, .tsv, .npz, IDX); columns are matched by name, else in order"}},
+                  "drover learn score garden.drv models/garden.csv --columns rain,sprinkler",
+                  {},
+                  [scoring](const Call& call) { return run_score(call, *scoring); }};
+  describe(command.options, scoring->options);
+  describe(command.options, scoring->data);
+  describe(command.options, scoring->limits);
+  describe(command.options, scoring->output, "write the result here: .json", false);
   return command;
 }
 

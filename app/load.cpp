@@ -1,6 +1,7 @@
 #include "app/load.hpp"
 
 #include "app/memory.hpp"
+#include "app/progress.hpp"
 #include "drover/io/evidence.hpp"
 #include "drover/io/model_file.hpp"
 
@@ -26,9 +27,10 @@ Loaded load(Question& question, const std::string& path) {
   apply(question.limits);
   if (question.options.memory_limit) limit_memory(*question.options.memory_limit);
   Loaded loaded;
-  loaded.model = read_model(path);
+  loaded.model = read_model(path, run_control());
   question.options.input = path;
-  if (!question.evidence.empty()) question.options.evidence = read_evidence(loaded.model, question.evidence);
+  if (!question.evidence.empty())
+    question.options.evidence = read_evidence(loaded.model, question.evidence, run_control());
   question.options.observe = split_observations(question.observe);
   question.options.intervene = split_observations(question.intervene);
   for (const std::string& set : split_names(question.joint, ';'))

@@ -25,9 +25,26 @@ std::string roff(std::string_view text) {
   return escaped;
 }
 
+bool has_two_words(const Command& command) {
+  return first_word(command) != command.name;
+}
+
+std::string second_word(const Command& command) {
+  return command.name.substr(first_word(command).size() + 1);
+}
+
 std::string command_words() {
   std::string words;
-  for (const Command& command : all_commands()) words += command.name + " ";
+  for (const Command& command : all_commands())
+    if (!has_two_words(command)) words += command.name + " ";
+  return words;
+}
+
+/// Second words of names that begin with this one, each with a blank behind.
+std::string second_words(std::string_view first) {
+  std::string words;
+  for (const Command& command : all_commands())
+    if (has_two_words(command) && first_word(command) == first) words += second_word(command) + " ";
   return words;
 }
 
@@ -41,10 +58,19 @@ std::string bash_completion() {
   std::string text =
       "# bash completion of drover\n_drover() {\n  local word=${COMP_WORDS[COMP_CWORD]} words=\"\"\n";
   text += "  if ((COMP_CWORD == 1)); then words=\"" + command_words() + "--help --version\"; else\n";
-  text += "    case ${COMP_WORDS[1]} in\n";
+  text += "    case \"${COMP_WORDS[1]} ${COMP_WORDS[2]}\" in\n";
+  for (const bool two : {true, false})  // the first that fits is taken
+    for (const Command& command : all_commands())
+      if (has_two_words(command) == two)
+        text += fmt::format("      \"{}{}) words=\"{}\" ;;\n", command.name, two ? "\"" : " \"*",
+                            option_words(command));
+  text += "    esac\n  fi\n";
+  text += "  if ((COMP_CWORD == 2)); then\n    case ${COMP_WORDS[1]} in\n";
   for (const Command& command : all_commands())
-    text += fmt::format("      {}) words=\"{}\" ;;\n", command.name, option_words(command));
-  text += "    esac\n  fi\n  if [[ $word == -* || $COMP_CWORD == 1 ]]; then\n";
+    if (const std::string words = second_words(command.name); !words.empty())
+      text += fmt::format("      {}) words+=\" {}\" ;;\n", command.name, words);
+  text += "    esac\n  fi\n";
+  text += "  if [[ $word == -* || $COMP_CWORD -le 2 ]]; then\n";
   text += "    mapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$word\")\n  fi\n}\n";
   return text + "complete -o default -F _drover drover\n";
 }
@@ -57,11 +83,21 @@ std::string shell_quoted(std::string_view text) {
 
 std::string zsh_completion() {
   std::string text = "#compdef drover\n_drover() {\n  if ((CURRENT == 2)); then\n    local -a commands=(\n";
+  std::vector<const Command*> two_words_first;
+  for (const bool two : {true, false})
+    for (const Command& command : all_commands())
+      if (has_two_words(command) == two) two_words_first.push_back(&command);
   for (const Command& command : all_commands())
-    text += fmt::format("      '{}:{}'\n", command.name, shell_quoted(command.summary));
-  text += "    )\n    _describe command commands\n    return\n  fi\n  case $words[2] in\n";
-  for (const Command& command : all_commands()) {
-    text += fmt::format("    {}) _arguments '*:file:_files'", command.name);
+    if (!has_two_words(command))
+      text += fmt::format("      '{}:{}'\n", command.name, shell_quoted(command.summary));
+  text += "    )\n    _describe command commands\n    return\n  fi\n";
+  text += "  case \"$words[2] $words[3]\" in\n";
+  for (const Command* one : two_words_first) {
+    const Command& command = *one;
+    const std::string more = has_two_words(command) ? "" : second_words(command.name);
+    text += fmt::format("    \"{}{}) _arguments{} '*:file:_files'", command.name,
+                        has_two_words(command) ? "\"" : " \"*",
+                        more.empty() ? "" : fmt::format(" '1:word:({})' '2:file:_files'", more));
     for (const Option& option : command.options.options()) {
       std::string help = shell_quoted(option.help);
       for (char& c : help)
@@ -77,12 +113,21 @@ std::string zsh_completion() {
 std::string fish_completion() {
   std::string text = "# fish completion of drover\n";
   for (const Command& command : all_commands()) {
-    text += fmt::format("complete -c drover -n __fish_use_subcommand -f -a {} -d '{}'\n", command.name,
-                        shell_quoted(command.summary));
-    for (const Option& option : command.options.options())
+    const std::string words = second_words(first_word(command));
+    std::string here = fmt::format("__fish_seen_subcommand_from {}", first_word(command));
+    if (has_two_words(command)) {
       text +=
-          fmt::format("complete -c drover -n '__fish_seen_subcommand_from {}' -l {}{} -d '{}'\n",
-                      command.name, option.name, option.is_flag() ? "" : " -r", shell_quoted(option.help));
+          fmt::format("complete -c drover -n '{}; and not __fish_seen_subcommand_from {}' -a {} -d '{}'\n",
+                      here, words, second_word(command), shell_quoted(command.summary));
+      here += "; and __fish_seen_subcommand_from " + second_word(command);
+    } else {
+      text += fmt::format("complete -c drover -n __fish_use_subcommand -f -a {} -d '{}'\n", command.name,
+                          shell_quoted(command.summary));
+      if (!words.empty()) here += "; and not __fish_seen_subcommand_from " + words;
+    }
+    for (const Option& option : command.options.options())
+      text += fmt::format("complete -c drover -n '{}' -l {}{} -d '{}'\n", here, option.name,
+                          option.is_flag() ? "" : " -r", shell_quoted(option.help));
   }
   return text;
 }

@@ -112,7 +112,7 @@ int run_cases(const Call& call, Question& question, const std::string& path) {
   check_outputs(output, {".csv", ".csv.gz", "-"}, "", call.arguments);
   const ProgressBar bar(output.quiet);
   const Loaded loaded = load(question, call.arguments[0]);
-  const Cases cases = read_cases(loaded.model, path);
+  const Cases cases = read_cases(loaded.model, path, run_control());
   CaseAnswers answer = answer_cases(loaded.model, cases.rows, loaded.query, question.options, run_control());
   add_settings(question, answer.provenance.options);
   answer.provenance.options["cases"] = path;

@@ -121,7 +121,7 @@ int run(const Call& call, const ServeOptions& asked) {
                      .names = listed(asked.names)});
   Model model = options.input.empty()     ? live_example()
                 : is_image(options.input) ? model_of_image(asked, options)
-                                          : read_model(options.input);
+                                          : read_model(options.input, run_control());
   if (!asked.picture.empty()) options.picture = shape_named(asked.picture, model);
   auto page = std::make_unique<LivePage>(std::move(model), options, server, run_control());
   server.on_new_address([](const std::string& address) { say("For another browser: " + address); });

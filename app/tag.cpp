@@ -43,30 +43,24 @@ namespace drover::app {
 
 namespace {
 
-struct Tagging {
-  TrainTaggerOptions train;
-  TagOptions label;
+struct Training {
+  TrainTaggerOptions options;
   std::string dev, skip_data;
+  std::string rename;
+  Limits limits;
+  Output output;
+};
+
+struct Labelling {
+  TagOptions options;
   std::string rename;
   std::optional<TagFileFormat> format;
   Limits limits;
   Output output;
 };
 
-/// Options that both verbs heed, then those of one of them.
-constexpr std::string_view shared_options[] = {"seed", "iterations", "rename", "threads", "time",
-                                               "out",  "report",     "config", "json",    "quiet"};
-constexpr std::string_view label_options[] = {"method", "sweeps", "input-format"};
-
-void refuse_options(const Call& call, bool training) {
-  for (const std::string& option : call.given) {
-    if (std::ranges::find(shared_options, option) != std::end(shared_options)) continue;
-    const bool of_labels = std::ranges::find(label_options, option) != std::end(label_options);
-    if (of_labels == training)
-      throw Error(ErrorKind::usage,
-                  fmt::format("--{} is for {}", option,
-                              training ? "labelling, not for drover tag train" : "drover tag train"));
-  }
+void describe_rename(OptionList& list, std::string& rename) {
+  list.add("rename", "OLD=NEW,...", "entity types to rename; NEW may be O", rename);
 }
 
 bool is_plain_text(const std::string& path, std::optional<TagFileFormat> format) {
@@ -117,26 +111,23 @@ void print_training(const Tagger& tagger, const std::string& out) {
                   tagger.summary.loss, tagger.provenance.seconds, judge(tagger).text, out));
 }
 
-int run_train(const Call& call, Tagging& tagging) {
-  const Output& output = tagging.output;
-  if (call.arguments.size() != 2)
-    throw Error(ErrorKind::usage, "drover tag train: expected one file of labelled text");
+int train(const Call& call, Training& training) {
+  const Output& output = training.output;
   if (output.out.empty()) throw Error(ErrorKind::usage, "drover tag train: expected --out MODEL.drv");
-  refuse_options(call, true);
   check_outputs(output, {".drv", ".drv.gz"}, "", call.arguments);
   const ProgressBar bar(output.quiet);
-  apply(tagging.limits);
-  const auto rename = parse_pairs("rename", tagging.rename);
-  TaggerTexts texts{.train = read_conll(call.arguments[1], {.rename = rename}, run_control())};
+  apply(training.limits);
+  const auto rename = parse_pairs("rename", training.rename);
+  TaggerTexts texts{.train = read_conll(call.arguments[0], {.rename = rename}, run_control())};
   const ConllOptions alike{.columns = texts.train.columns, .rename = rename};
-  if (!tagging.dev.empty()) texts.dev = read_conll(tagging.dev, alike, run_control());
-  if (!tagging.skip_data.empty()) texts.skip = read_conll(tagging.skip_data, alike, run_control());
-  Tagger tagger = train_tagger(std::move(texts), tagging.train, run_control());
+  if (!training.dev.empty()) texts.dev = read_conll(training.dev, alike, run_control());
+  if (!training.skip_data.empty()) texts.skip = read_conll(training.skip_data, alike, run_control());
+  Tagger tagger = train_tagger(std::move(texts), training.options, run_control());
   Details& settings = tagger.provenance.options;
   for (const auto& [name, value] :
-       {std::pair{"dev", &tagging.dev}, {"skip-data", &tagging.skip_data}, {"rename", &tagging.rename}})
+       {std::pair{"dev", &training.dev}, {"skip-data", &training.skip_data}, {"rename", &training.rename}})
     if (!value->empty()) settings[name] = *value;
-  add_limits(tagging.limits, settings);
+  add_limits(training.limits, settings);
   JsonObject object = to_json(tagger);
   object.add("out", output.out);
   const bool wants_text = deliver(
@@ -147,27 +138,25 @@ int run_train(const Call& call, Tagging& tagging) {
   return 0;
 }
 
-int run_labelling(const Call& call, Tagging& tagging, const std::string& model, const std::string& file,
-                  bool eval) {
-  const Output& output = tagging.output;
-  refuse_options(call, false);
+/// `eval`: the text has labels, and the score against them is what is asked for.
+int label(const Call& call, Labelling& labelling, bool eval) {
+  const Output& output = labelling.output;
+  const std::string &model = call.arguments[0], &file = call.arguments[1];
   check_outputs(output, {".conll", ".tsv", ".txt", ".conll.gz", ".tsv.gz", ".txt.gz"}, "", call.arguments);
   const ProgressBar bar(output.quiet);
-  apply(tagging.limits);
-  const Crf crf = read_crf(model);
-  const bool plain = !eval && is_plain_text(file, tagging.format);
+  apply(labelling.limits);
+  const Crf crf = read_crf(model, run_control());
+  const bool plain = !eval && is_plain_text(file, labelling.format);
   TaggedText text = plain
                         ? read_plain_text(file, run_control())
                         : read_conll(file,
                                      {eval ? ConllOptions::Labels::required : ConllOptions::Labels::optional,
-                                      crf.columns, parse_pairs("rename", tagging.rename)},
+                                      crf.columns, parse_pairs("rename", labelling.rename)},
                                      run_control());
-  tagging.label.seed = tagging.train.seed;
-  if (tagging.train.iterations) tagging.label.iterations = tagging.train.iterations;
-  tagging.label.model = model;
-  Tags tags = tag(crf, std::move(text), tagging.label, run_control());
-  if (!tagging.rename.empty()) tags.provenance.options["rename"] = tagging.rename;
-  add_limits(tagging.limits, tags.provenance.options);
+  labelling.options.model = model;
+  Tags tags = tag(crf, std::move(text), labelling.options, run_control());
+  if (!labelling.rename.empty()) tags.provenance.options["rename"] = labelling.rename;
+  add_limits(labelling.limits, tags.provenance.options);
   JsonObject object = to_json(tags, !eval);
   if (!output.out.empty()) object.add("out", output.out);
   const bool wants_text = deliver(
@@ -182,48 +171,55 @@ int run_labelling(const Call& call, Tagging& tagging, const std::string& model, 
   return 0;
 }
 
-int run(const Call& call, Tagging& tagging) {
-  const std::vector<std::string>& words = call.arguments;
-  if (words[0] == "train") return run_train(call, tagging);
-  if (words[0] == "eval") {
-    if (words.size() != 3) throw Error(ErrorKind::usage, "drover tag eval: expected a model and a file");
-    return run_labelling(call, tagging, words[1], words[2], true);
-  }
-  if (words.size() != 2) throw Error(ErrorKind::usage, "drover tag: expected a model and a file");
-  return run_labelling(call, tagging, words[0], words[1], false);
+/// The command of either name that labels.
+Command labelling_command(const std::string& name, const std::string& summary, const Argument& file,
+                          const std::string& example, bool eval) {
+  auto labelling = std::make_shared<Labelling>();
+  Command command{
+      name,    summary, {{"MODEL", "a tagger made by drover tag train, .drv or .drv.gz"}, file},
+      example, {},      [labelling, eval](const Call& call) { return label(call, *labelling, eval); }};
+  OptionList& list = command.options;
+  describe(list, labelling->options);
+  if (!eval)
+    list.add_choice("input-format", "NAME", "of the file: conll (columns) or plain (text)", labelling->format,
+                    "plain for .txt and .md, else conll");
+  describe_rename(list, labelling->rename);
+  describe(list, labelling->limits);
+  describe(list, labelling->output, "write the text with its labels here: .conll, .tsv, .txt, each also .gz",
+           true);
+  return command;
 }
 
 }  // namespace
 
 Command tag_command() {
-  auto tagging = std::make_shared<Tagging>();
-  Command command{
-      "tag",
-      "label sequences by a conditional random field: tag train, tag eval, tag MODEL",
-      {{"WHAT", "train, eval, or a model made by drover tag train"},
-       {"FILES", "train: TRAIN.conll; eval: MODEL TEST.conll; otherwise the file to label", true}},
-      "drover tag train models/names.conll --out model.drv",
-      {},
-      [tagging](const Call& call) { return run(call, *tagging); }};
+  return labelling_command("tag", "label words in sentences by a conditional random field",
+                           {"FILE", "the text to label: CoNLL columns or plain text"},
+                           "drover tag model.drv models/names.conll", false);
+}
+
+Command tag_eval_command() {
+  return labelling_command("tag eval", "score a tagger on labelled text",
+                           {"FILE", "labelled text, CoNLL columns"},
+                           "drover tag eval model.drv models/names.conll", true);
+}
+
+Command tag_train_command() {
+  auto training = std::make_shared<Training>();
+  Command command{"tag train",
+                  "train a tagger on labelled text",
+                  {{"TRAIN", "labelled text, CoNLL columns"}},
+                  "drover tag train models/names.conll --out model.drv",
+                  {},
+                  [training](const Call& call) { return train(call, *training); }};
   OptionList& list = command.options;
-  describe(list, tagging->label);
-  list.remove("seed");  // both verbs have these two; they are read into the options of training
-  list.remove("iterations");
-  describe(list, tagging->train);
-  list.explain("iterations",
-               "train: iterations at most, or passes of sgd; label: rounds of bp and max-product",
-               "200; sgd: 30; rounds: 50");
-  list.add("dev", "FILE", "train: labelled text to score after every iteration", tagging->dev);
-  list.add("skip-data", "FILE", "train: labelled text to learn skip factors from", tagging->skip_data,
+  describe(list, training->options);
+  list.add("dev", "FILE", "labelled text to score after every iteration", training->dev);
+  list.add("skip-data", "FILE", "labelled text to learn skip factors from", training->skip_data,
            "the training text, with skip");
-  list.add_choice("input-format", "NAME", "label: conll (columns) or plain (text)", tagging->format,
-                  "plain for .txt and .md, else conll");
-  list.add("rename", "OLD=NEW,...", "entity types to rename; NEW may be O", tagging->rename);
-  describe(list, tagging->limits);
-  describe(list, tagging->output,
-           "train: write the tagger here (.drv, .drv.gz); label: the text with its labels (.conll, .tsv, "
-           ".txt, each also .gz)",
-           true);
+  describe_rename(list, training->rename);
+  describe(list, training->limits);
+  describe(list, training->output, "write the tagger here: .drv or .drv.gz", true);
   return command;
 }
 

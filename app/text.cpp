@@ -28,6 +28,13 @@ struct Text {
   Output output;
 };
 
+struct Labelling {
+  LabelTextOptions options;
+  CorpusOptions files;  ///< how they are read; the rest the model says
+  Limits limits;
+  Output output;
+};
+
 bool is_model_name(const std::string& path) {
   return path.ends_with(".drv") || path.ends_with(".drv.gz");
 }
@@ -80,13 +87,14 @@ void print_labels(const TextLabels& result) {
   if (std::isfinite(result.accuracy)) print_text(fmt::format("\naccuracy: {:.4f}\n", result.accuracy));
 }
 
-int train(Text& text, const std::vector<std::string>& paths) {
+int train(const Call& call, Text& text) {
+  const std::vector<std::string>& paths = call.arguments;
   const Output& output = text.output;
   check_outputs(output, {".drv", ".drv.gz", ".json", ".tsv", ".tsv.gz"}, "", paths);
   if (text.demo && !paths.empty())
     throw Error(ErrorKind::usage, "--demo makes its own documents; give it no files");
   if (!text.demo && paths.empty())
-    throw Error(ErrorKind::usage, "drover text needs documents to read (or --demo)");
+    throw Error(ErrorKind::usage, fmt::format("drover {} needs documents to read (or --demo)", call.command));
   const ProgressBar bar(output.quiet);
   apply(text.limits);
   constexpr std::uint64_t demo_documents = 400;
@@ -111,33 +119,30 @@ int train(Text& text, const std::vector<std::string>& paths) {
   return 0;
 }
 
-int predict(const Call& call, Text& text) {
-  // What else there is to say, the model says.
-  constexpr std::string_view heeded[] = {"encoding", "input-format", "top-words", "threads", "time",
-                                         "out",      "config",       "json",      "quiet"};
-  for (const std::string& option : call.given)
-    if (std::ranges::find(heeded, option) == std::end(heeded))
-      throw Error(ErrorKind::usage,
-                  fmt::format("--{} is for training; drover text predict takes it from the model", option));
+int fit(const Call& call, Text& text) {
+  if (!is_model_name(text.output.out)) throw Error(ErrorKind::usage, "drover text fit needs --out MODEL.drv");
+  return train(call, text);
+}
+
+int predict(const Call& call, Labelling& text) {
   const Output& output = text.output;
-  if (call.arguments.size() < 3)
-    throw Error(ErrorKind::usage, "expected drover text predict MODEL.drv FILE...");
+  const std::string& model = call.arguments[0];
+  const std::vector<std::string> files(call.arguments.begin() + 1, call.arguments.end());
   check_outputs(output, {".json", ".tsv", ".tsv.gz"}, "", call.arguments);
   const ProgressBar bar(output.quiet);
   apply(text.limits);
-  TextModelFile file = read_text_model(call.arguments[1]);
-  file.words.encoding = text.corpus.encoding;
-  file.words.format = text.corpus.format;
-  const Corpus corpus =
-      read_corpus({call.arguments.begin() + 2, call.arguments.end()}, file.words, run_control());
-  TextLabels result =
-      label_text(file.model, corpus, text.options.top_words, call.arguments[1], run_control());
+  TextModelFile file = read_text_model(model, run_control());
+  file.words.encoding = text.files.encoding;
+  file.words.format = text.files.format;
+  const Corpus corpus = read_corpus(files, file.words, run_control());
+  text.options.input = model;
+  TextLabels result = label_text(file.model, corpus, text.options, run_control());
   OptionList file_options;
-  describe_files(file_options, text.corpus);
+  describe_files(file_options, text.files);
   add_options(file_options, result.provenance.options);
   add_limits(text.limits, result.provenance.options);
   JsonObject object = to_json(result);
-  object.add("files", std::vector<std::string>(call.arguments.begin() + 2, call.arguments.end()));
+  object.add("files", files);
   const bool wants_text = deliver(
       output, result.provenance.warnings, object,
       [&](const std::string& path) { write_labels(path, result); },
@@ -146,35 +151,55 @@ int predict(const Call& call, Text& text) {
   return 0;
 }
 
-int run(const Call& call, Text& text) {
-  const std::vector<std::string>& arguments = call.arguments;
-  const std::string verb = arguments.empty() ? "" : arguments.front();
-  if (verb == "predict") return predict(call, text);
-  if (verb != "fit") return train(text, arguments);
-  if (!is_model_name(text.output.out)) throw Error(ErrorKind::usage, "drover text fit needs --out MODEL.drv");
-  return train(text, {arguments.begin() + 1, arguments.end()});
+/// The command of either name that trains; they differ in what they write.
+Command training_command(const std::string& name, const std::string& summary, const std::string& example,
+                         std::string_view out, int (*run)(const Call&, Text&)) {
+  auto text = std::make_shared<Text>();
+  Command command{name,
+                  summary,
+                  {{"TRAIN", "documents: a folder per class, .zip, TSV, JSONL, SVMlight counts", true, true}},
+                  example,
+                  {},
+                  [text, run](const Call& call) { return run(call, *text); }};
+  describe(command.options, text->options);
+  describe(command.options, text->corpus);
+  command.options.add("demo", "read a small corpus that the program makes itself", text->demo);
+  describe(command.options, text->limits);
+  describe(command.options, text->output, out, true);
+  return command;
 }
 
 }  // namespace
 
 Command text_command() {
-  auto text = std::make_shared<Text>();
-  Command command{
+  return training_command(
       "text",
       "classes of documents by naive Bayes that learns from unlabelled ones too; few labels or none will do",
-      {{"TRAIN",
-        "documents (a folder per class, .zip, TSV, JSONL, SVMlight counts); or fit TRAIN... --out "
-        "MODEL.drv; or predict MODEL.drv FILE...",
-        true, true}},
       "drover text --demo --labelled-share 0.1",
-      {},
-      [text](const Call& call) { return run(call, *text); }};
+      "write the model here (.drv, .drv.gz), the labels (.tsv, .tsv.gz) or the result (.json)", train);
+}
+
+Command text_fit_command() {
+  return training_command(
+      "text fit", "train a model of classes of documents, to label others with",
+      "drover generate corpus --out documents.tsv && drover text fit documents.tsv --out topics.drv",
+      "write the model here: .drv or .drv.gz", fit);
+}
+
+Command text_predict_command() {
+  auto text = std::make_shared<Labelling>();
+  Command command{"text predict",
+                  "label documents with a model made by drover text fit",
+                  {{"MODEL", "a model made by drover text fit, .drv or .drv.gz"},
+                   {"FILES", "documents: a folder, .zip, TSV, JSONL, SVMlight counts, plain text", true}},
+                  "drover text predict topics.drv documents.tsv",
+                  {},
+                  [text](const Call& call) { return predict(call, *text); }};
   describe(command.options, text->options);
-  describe(command.options, text->corpus);
-  command.options.add("demo", "read a small corpus that the program makes itself", text->demo);
+  describe_files(command.options, text->files);
   describe(command.options, text->limits);
-  describe(command.options, text->output,
-           "write the model here (.drv, .drv.gz), the labels (.tsv, .tsv.gz) or the result (.json)", true);
+  describe(command.options, text->output, "write the labels here (.tsv, .tsv.gz) or the result (.json)",
+           false);
   return command;
 }
 

@@ -8,6 +8,7 @@
 #include "drover/core/error.hpp"
 #include "drover/core/random.hpp"
 #include "drover/io/data_table.hpp"
+#include "drover/io/whole_file.hpp"
 
 namespace drover::experiments {
 

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <limits>
 
+#include "drover/compile/stoppable.hpp"
+#include "drover/core/stop_check.hpp"
+
 namespace drover {
 
 namespace {
@@ -19,7 +22,7 @@ struct Rows {
 };
 
 // Two colours by breadth-first search, or an empty vector when some cycle is odd.
-std::vector<std::uint32_t> two_colours(const Rows& rows) {
+std::vector<std::uint32_t> two_colours(const Rows& rows, StopCheck& check) {
   std::vector<std::uint32_t> colour(rows.size(), no_colour);
   std::vector<VariableId> queue;
   queue.reserve(rows.size());
@@ -30,6 +33,7 @@ std::vector<std::uint32_t> two_colours(const Rows& rows) {
     queue.push_back(static_cast<VariableId>(root));
     for (; next < queue.size(); ++next) {
       const VariableId v = queue[next];
+      check.step();
       for (VariableId u : rows.of(v)) {
         if (colour[u] == colour[v]) return {};
         if (colour[u] != no_colour) continue;
@@ -42,7 +46,7 @@ std::vector<std::uint32_t> two_colours(const Rows& rows) {
 }
 
 // The order in which variables of least remaining degree are taken away.
-std::vector<VariableId> smallest_first(const Rows& rows) {
+std::vector<VariableId> smallest_first(const Rows& rows, StopCheck& check) {
   std::size_t highest = 0;
   for (std::size_t v = 0; v < rows.size(); ++v) highest = std::max(highest, rows.of(v).size());
   // `order` is kept sorted by remaining degree; begin[d] is where degree d starts (Batagelj and Zaversnik).
@@ -55,6 +59,7 @@ std::vector<VariableId> smallest_first(const Rows& rows) {
     order[place[v] = next[degree[v]]++] = static_cast<VariableId>(v);
   for (std::size_t k = 0; k < order.size(); ++k) {
     const VariableId v = order[k];
+    check.step();
     for (VariableId u : rows.of(v)) {
       if (degree[u] <= degree[v]) continue;
       // Moves u to the front of its bucket, and the bucket's start beyond it.
@@ -68,12 +73,13 @@ std::vector<VariableId> smallest_first(const Rows& rows) {
   return order;
 }
 
-std::vector<std::uint32_t> greedy_colours(const Rows& rows) {
-  const std::vector<VariableId> order = smallest_first(rows);
+std::vector<std::uint32_t> greedy_colours(const Rows& rows, StopCheck& check) {
+  const std::vector<VariableId> order = smallest_first(rows, check);
   std::vector<std::uint32_t> colour(rows.size(), no_colour);
   std::vector<VariableId> used_by(1, no_variable);  // the last variable that had a neighbour of this colour
   for (std::size_t k = order.size(); k-- > 0;) {
     const VariableId v = order[k];
+    check.step();
     for (VariableId u : rows.of(v))
       if (colour[u] != no_colour) used_by[colour[u]] = v;
     std::uint32_t free = 0;
@@ -87,10 +93,16 @@ std::vector<std::uint32_t> greedy_colours(const Rows& rows) {
 }  // namespace
 
 Colouring colour_variables(std::span<const std::size_t> offsets, std::span<const VariableId> neighbours) {
+  return colour_variables(offsets, neighbours, no_control());
+}
+
+Colouring colour_variables(std::span<const std::size_t> offsets, std::span<const VariableId> neighbours,
+                           const RunControl& control) {
   const Rows rows{offsets, neighbours};
+  StopCheck check(control, "the variables", "were coloured");
   Colouring result;
-  result.colour = two_colours(rows);
-  if (result.colour.size() < rows.size()) result.colour = greedy_colours(rows);
+  result.colour = two_colours(rows, check);
+  if (result.colour.size() < rows.size()) result.colour = greedy_colours(rows, check);
   result.offsets.push_back(0);
   for (std::uint32_t c : result.colour) {
     if (c + 2 > result.offsets.size()) result.offsets.resize(c + 2, 0);

@@ -10,8 +10,10 @@
 #include "drover/compile/compile_gates.hpp"
 #include "drover/compile/merge_factors.hpp"
 #include "drover/compile/reweight.hpp"
+#include "drover/compile/stoppable.hpp"
 #include "drover/core/error.hpp"
 #include "drover/core/plural.hpp"
+#include "drover/core/stop_check.hpp"
 
 namespace drover {
 
@@ -32,7 +34,8 @@ std::string scope_name(const Model& model, std::span<const VariableId> scope) {
 // Holds the state of one compilation; each add_ function puts one factor of the model into the graph.
 class Compiler {
  public:
-  Compiler(const Model& model, const Evidence& evidence, PairTables pairs) : model_(model), pairs_(pairs) {
+  Compiler(const Model& model, const Evidence& evidence, PairTables pairs, const RunControl& control)
+      : model_(model), pairs_(pairs), control_(control) {
     check_variables();
     check_gates(model);
     clamp(evidence);
@@ -41,7 +44,8 @@ class Compiler {
   }
 
   /// Variables, evidence and memory of a graph that was compiled before; its factors go.
-  Compiler(const Model& model, Graph&& before) : model_(model), graph_(std::move(before)) {
+  Compiler(const Model& model, Graph&& before)
+      : model_(model), control_(no_control()), graph_(std::move(before)) {
     check_variables();
     check_gates(model);
     bool fits = model.variable_count() == graph_.model_size();
@@ -74,7 +78,7 @@ class Compiler {
     for (const DenseLayer& layer : model_.dense_layers) add_dense_layer(layer);
     add_tables();
     add_gates(model_, graph_);
-    merge_factors(graph_);
+    merge_factors(graph_, control_);
     check_support();
     return std::move(graph_);
   }
@@ -160,6 +164,7 @@ class Compiler {
 
   void add_unaries() {
     for (std::size_t f = 0; f < model_.unaries.size(); ++f) {
+      check_.step();
       const VariableId v = model_.unaries.variables[f];
       const std::span<const VariableId> scope(&v, 1);
       const auto values = model_.unaries.values(f);
@@ -179,6 +184,7 @@ class Compiler {
   template <class Add>
   void add_pairs(const Pairs& pairs, const char* kind, Add add) {
     for (std::size_t f = 0; f < pairs.size(); ++f) {
+      check_.step();
       const VariableId scope[2] = {pairs.first[f], pairs.second[f]};
       for (VariableId v : scope)
         if (v >= model_.variable_count())
@@ -258,6 +264,7 @@ class Compiler {
         const double weight = layer.weights[w];
         if (!std::isfinite(weight)) fail("a dense layer has a weight that is not finite");
         if (weight == 0) continue;
+        check_.step();
         const double table[4] = {0, 0, 0, weight};
         const VariableId scope[2] = {static_cast<VariableId>(i), static_cast<VariableId>(j)};
         add_table(scope, table);
@@ -281,6 +288,7 @@ class Compiler {
     std::vector<std::uint32_t> key;
     for (std::size_t f = 0; f < tables.size(); ++f) {
       const auto scope = tables.scope(f);
+      check_.step(1 + tables.values(f).size() / 16);
       if (uses[tables.table_of[f]] < 2) {
         add_table(scope, tables.values(f));
         continue;
@@ -433,6 +441,8 @@ class Compiler {
 
   const Model& model_;
   PairTables pairs_ = PairTables::recognised;
+  const RunControl& control_;
+  StopCheck check_{control_, "the model", "was compiled"};
   Graph graph_;
   std::vector<bool> clamped_;
   std::vector<VariableId> sliced_scope_;
@@ -442,8 +452,12 @@ class Compiler {
 
 }  // namespace
 
+Graph compile(const Model& model, const Evidence& evidence, PairTables pairs, const RunControl& control) {
+  return Compiler(model, evidence, pairs, control).run();
+}
+
 Graph compile(const Model& model, const Evidence& evidence, PairTables pairs) {
-  return Compiler(model, evidence, pairs).run();
+  return compile(model, evidence, pairs, no_control());
 }
 
 void reweight(Graph& graph, const Model& model) {
@@ -567,7 +581,12 @@ Tables all_tables(const Graph& graph) {
 }
 
 Adjacency adjacency(const Graph& graph) {
+  return adjacency(graph, no_control());
+}
+
+Adjacency adjacency(const Graph& graph, const RunControl& control) {
   const std::size_t n = graph.size();
+  StopCheck check(control, "the neighbours of the variables", "were listed");
   Adjacency result;
   result.offsets.assign(n + 1, 0);
   const auto for_each_edge = [&](auto&& visit) {
@@ -586,6 +605,7 @@ Adjacency adjacency(const Graph& graph) {
     }
   };
   for_each_edge([&](VariableId i, VariableId j) {
+    check.step();
     ++result.offsets[i + 1];
     ++result.offsets[j + 1];
   });
@@ -593,6 +613,7 @@ Adjacency adjacency(const Graph& graph) {
   result.list.resize(result.offsets[n]);
   std::vector<std::size_t> cursor(result.offsets.begin(), result.offsets.end() - 1);
   for_each_edge([&](VariableId i, VariableId j) {
+    check.step();
     result.list[cursor[i]++] = j;
     result.list[cursor[j]++] = i;
   });
@@ -600,6 +621,7 @@ Adjacency adjacency(const Graph& graph) {
   std::size_t begin = 0;
   for (std::size_t v = 0; v < n; ++v) {
     const std::size_t end = result.offsets[v + 1];
+    check.step(1 + end - begin);
     std::sort(result.list.begin() + static_cast<std::ptrdiff_t>(begin),
               result.list.begin() + static_cast<std::ptrdiff_t>(end));
     const std::size_t row = write;

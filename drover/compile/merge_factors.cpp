@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "drover/core/error.hpp"
+#include "drover/core/stop_check.hpp"
 
 namespace drover {
 
@@ -33,8 +34,12 @@ void remove_pairs(Pairs& pairs, const std::vector<char>& keep) {
   pairs.couplings.resize(kept);
 }
 
+StopCheck compile_check(const RunControl& control) {
+  return {control, "the model", "was compiled"};
+}
+
 // Requires first < second in every pair.
-void merge_pairs(Pairs& pairs, std::size_t variables) {
+void merge_pairs(Pairs& pairs, std::size_t variables, const RunControl& control) {
   if (strictly_ascending(pairs)) return;
   std::vector<std::size_t> begins(variables + 1, 0);
   for (VariableId v : pairs.first) ++begins[v + 1];
@@ -45,7 +50,9 @@ void merge_pairs(Pairs& pairs, std::size_t variables) {
                                       no_variable);  // the last first variable seen with this second
   std::vector<std::size_t> pair_of(variables);
   std::vector<char> keep(pairs.size(), 1);
+  StopCheck check = compile_check(control);
   for (std::size_t p : by_first) {
+    check.step();
     const VariableId i = pairs.first[p], j = pairs.second[p];
     if (joined_with[j] == i) {
       pairs.couplings[pair_of[j]] += pairs.couplings[p];
@@ -67,14 +74,18 @@ struct Entry {
 
 class TableMerger {
  public:
-  explicit TableMerger(Graph& graph)
-      : graph_(graph), keep_spin_(graph.spin_pairs.size(), 1), keep_potts_(graph.potts_pairs.size(), 1) {}
+  TableMerger(Graph& graph, const RunControl& control)
+      : graph_(graph),
+        check_(compile_check(control)),
+        keep_spin_(graph.spin_pairs.size(), 1),
+        keep_potts_(graph.potts_pairs.size(), 1) {}
 
   void run() {
     list_entries();
     std::vector<char> keep(graph_.tables.size(), 1);
     bool changed = false;
     for (std::size_t begin = 0; begin < entries_.size();) {
+      check_.step();
       std::size_t end = begin + 1;
       while (end < entries_.size() && entries_[end].hash == entries_[begin].hash) ++end;
       for (std::size_t a = begin; a < end; ++a) {
@@ -112,6 +123,7 @@ class TableMerger {
     const auto put = [&](Entry entry) {
       for (VariableId v : sorted_scope(entry)) entry.hash = (entry.hash ^ v) * 0x9e3779b97f4a7c15u;
       entries_.push_back(entry);
+      check_.step();
     };
     bool pairs = false;
     for (std::size_t f = 0; f < graph_.tables.size(); ++f) {
@@ -198,6 +210,7 @@ class TableMerger {
   }
 
   Graph& graph_;
+  StopCheck check_;
   std::vector<Entry> entries_;
   std::vector<char> keep_spin_, keep_potts_;
   std::map<std::size_t, std::vector<double>> sums_;  // of the tables that others were added to
@@ -205,10 +218,10 @@ class TableMerger {
 
 }  // namespace
 
-void merge_factors(Graph& graph) {
-  merge_pairs(graph.spin_pairs, graph.size());
-  merge_pairs(graph.potts_pairs, graph.size());
-  if (graph.tables.size() > 0) TableMerger(graph).run();
+void merge_factors(Graph& graph, const RunControl& control) {
+  merge_pairs(graph.spin_pairs, graph.size(), control);
+  merge_pairs(graph.potts_pairs, graph.size(), control);
+  if (graph.tables.size() > 0) TableMerger(graph, control).run();
 }
 
 }  // namespace drover

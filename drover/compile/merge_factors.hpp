@@ -8,10 +8,11 @@
 #pragma once
 
 #include "drover/compile/graph.hpp"
+#include "drover/core/run_control.hpp"
 
 namespace drover {
 
 /// Raises bad_data when factors of one scope leave no state.
-void merge_factors(Graph& graph);
+void merge_factors(Graph& graph, const RunControl& control);
 
 }  // namespace drover

@@ -5,10 +5,18 @@
 #include <cmath>
 #include <utility>
 
+#include "drover/compile/stoppable.hpp"
+#include "drover/core/stop_check.hpp"
+
 namespace drover {
 
 SpinGraph spin_graph(const Graph& graph) {
+  return spin_graph(graph, no_control());
+}
+
+SpinGraph spin_graph(const Graph& graph, const RunControl& control) {
   assert(graph.is_spin());
+  StopCheck check(control, "the spins", "were laid out");
   const std::size_t size = graph.size();
   const SpinPairs& pairs = graph.spin_pairs;
   SpinGraph spins;
@@ -28,6 +36,7 @@ SpinGraph spin_graph(const Graph& graph) {
     bias[j] -= 2 * coupling;
     ++ends[i + 1];
     ++ends[j + 1];
+    check.step();
   }
   spins.bias.assign(bias.begin(), bias.end());
   for (std::size_t i = 0; i < size; ++i) ends[i + 1] += ends[i];
@@ -42,6 +51,7 @@ SpinGraph spin_graph(const Graph& graph) {
   for (std::size_t p = 0; p < pairs.size(); ++p) {
     put(pairs.first[p], pairs.second[p], pairs.couplings[p]);
     put(pairs.second[p], pairs.first[p], pairs.couplings[p]);
+    check.step();
   }
 
   // Sorts and merges each row in place; the result never overtakes what is still to be read.
@@ -51,6 +61,7 @@ SpinGraph spin_graph(const Graph& graph) {
   std::size_t begin = 0, written = 0;
   for (std::size_t i = 0; i < size; ++i) {
     row.clear();
+    check.step();
     for (std::size_t k = begin; k < ends[i]; ++k) row.emplace_back(neighbour[k], coupling[k]);
     begin = ends[i];
     std::sort(row.begin(), row.end());  // by coupling too, so that both rows of a pair add up alike

@@ -251,6 +251,22 @@ class DenseCore {
     });
   }
 
+  template <class Archive>
+  void visit(Archive& archive) {
+    archive(single_count_);
+    archive(std::span(values_));  // the view points at these two
+    archive(std::span(active_));
+    for (double* row : {field_.get(), rate_.get(), on_.get()}) archive(std::span(row, stride_));
+    archive(std::span(pair_count_.get(), n_ * stride_));
+    if (triples_) archive(std::span(triple_count_.get(), n_ * n_ * stride_));
+    archive(view_.t);
+    archive(view_.active_count);
+    archive(view_.score);
+    archive(view_.mu_score);
+    archive(target_);
+    archive(samples_);
+  }
+
  private:
   static constexpr std::uint64_t most_passes = 1000;
   static constexpr std::uint64_t refresh_interval = 1024;

@@ -11,6 +11,7 @@
 #include <span>
 #include <vector>
 
+#include "drover/core/archive.hpp"
 #include "drover/herd/features.hpp"
 
 namespace drover {
@@ -31,6 +32,9 @@ class HerdEngine {
   /// n_t of every feature: the sum of its values.
   virtual void counts(std::span<double> out) const = 0;
   virtual SearchFacts facts() const { return {}; }
+  /// All that the next step looks at, for checkpoints.
+  virtual void save(SaveArchive& archive) = 0;
+  virtual void load(LoadArchive& archive) = 0;
 };
 
 // The moments must outlive the engine; `start_weights` has one number per feature, or none for zeros.

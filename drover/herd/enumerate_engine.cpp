@@ -175,7 +175,19 @@ class EnumeratingEngine : public HerdEngine {
     }
   }
 
+  void save(SaveArchive& archive) override { visit(archive); }
+  void load(LoadArchive& archive) override { visit(archive); }
+
  private:
+  template <class Archive>
+  void visit(Archive& archive) {
+    archive(std::span(visited_.get(), padded_));
+    archive(visits_);
+    archive(state_);
+    archive(next_);
+    archive(samples_);
+  }
+
   /// The last variable runs fastest.
   void write_state(std::size_t s, std::span<Value> x) const {
     for (std::size_t v = set_.variables(); v-- > 0; s /= set_.cardinalities[v])

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cassert>
 #include <cmath>
+#include <type_traits>
 
 #include "drover/core/error.hpp"
 
@@ -123,7 +124,8 @@ std::vector<HerdSummary::Growth> find_growth(std::span<const double> half, std::
 }  // namespace
 
 HerdSummary run_herding(Herding& herding, std::uint64_t samples, std::span<const HerdQuery> queries,
-                        const std::function<void(std::span<const Value>)>& take, const RunControl& control) {
+                        const std::function<void(std::span<const Value>)>& take, const RunControl& control,
+                        StateKeeper* keeper) {
   const Moments& moments = herding.moments();
   const std::size_t n = moments.set.variables();
   const bool binary = std::all_of(moments.set.cardinalities.begin(), moments.set.cardinalities.end(),
@@ -139,8 +141,24 @@ HerdSummary run_herding(Herding& herding, std::uint64_t samples, std::span<const
     for (double change : herding.weight_changes()) error = std::max(error, std::abs(change) / steps);
     summary.marks.push_back({herding.samples(), norm(weights), error});
   };
+  const auto visit = [&](auto& archive) {
+    if constexpr (std::is_same_v<decltype(archive), SaveArchive&>)
+      herding.save(archive);
+    else
+      herding.load(archive);
+    archive(ones_count);
+    archive(query_count);
+    archive(half);
+    for (std::uint64_t* number : {&done, &next_mark, &half_samples}) archive(*number);
+    archive(summary.marks);
+  };
+  restore(keeper, visit);
   for (; done < samples; ++done) {
-    if (done % 16 == 0 && control.should_stop()) break;
+    if (done % 16 == 0) {
+      const bool ends = control.should_stop();
+      keep(keeper, visit, ends);
+      if (ends) break;
+    }
     if (done % 1024 == 0)
       control.report({"herding", static_cast<double>(done) / static_cast<double>(samples), done, 0, 0});
     if (done == samples / 2 || (done == next_mark && done < samples / 2)) {
@@ -161,6 +179,7 @@ HerdSummary run_herding(Herding& herding, std::uint64_t samples, std::span<const
       });
     take(state);
   }
+  keep(keeper, visit, done == samples);
 
   summary.samples = done;
   const double total = static_cast<double>(std::max<std::uint64_t>(done, 1));

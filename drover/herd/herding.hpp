@@ -22,6 +22,7 @@
 #include <string_view>
 #include <vector>
 
+#include "drover/core/keeper.hpp"
 #include "drover/core/option_list.hpp"
 #include "drover/core/run_control.hpp"
 #include "drover/herd/engine.hpp"
@@ -63,6 +64,15 @@ class Herding {
   bool is_exact() const { return search_ != HerdSearch::local; }
   SearchFacts facts() const { return engine_->facts(); }
 
+  void save(SaveArchive& archive) {
+    archive(samples_);
+    engine_->save(archive);
+  }
+  void load(LoadArchive& archive) {
+    archive(samples_);
+    engine_->load(archive);
+  }
+
   std::vector<double> counts() const;          ///< how often each feature held
   std::vector<double> weights() const;         ///< w_T
   std::vector<double> weight_changes() const;  ///< w_T - w_0 = T mu - n
@@ -103,10 +113,11 @@ struct HerdSummary {
   SearchFacts facts;
 };
 
-/// Runs `samples` steps, or fewer when the control ends the run. `take` sees every pseudo-sample.
+/// Runs `samples` steps, or fewer when the control ends the run. `take` sees every pseudo-sample. The keeper
+/// is saved to on the way and at the end; a run that goes on from it hands `take` only what is new.
 HerdSummary run_herding(
     Herding& herding, std::uint64_t samples, std::span<const HerdQuery> queries,
     const std::function<void(std::span<const Value>)>& take = [](std::span<const Value>) {},
-    const RunControl& control = no_control());
+    const RunControl& control = no_control(), StateKeeper* keeper = nullptr);
 
 }  // namespace drover

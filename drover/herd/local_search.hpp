@@ -15,6 +15,7 @@
 //   change(v, value)    makes it
 //   score(), target()   <w, phi(s)> and <w, mu>
 //   learn()             w += mu - phi(s)
+//   visit(archive)      all of these, for checkpoints
 #pragma once
 
 #include <algorithm>
@@ -55,8 +56,25 @@ class LocalEngine : public HerdEngine {
   std::span<const Value> state() const override { return core_.values(); }
   void counts(std::span<double> out) const override { core_.counts(out); }
   SearchFacts facts() const override { return facts_; }
+  void save(SaveArchive& archive) override { visit(archive); }
+  void load(LoadArchive& archive) override { visit(archive); }
 
  private:
+  template <class Archive>
+  void visit(Archive& archive) {
+    core_.visit(archive);
+    archive(facts_.changes);
+    archive(facts_.hard);
+    archive(facts_.short_of);
+    std::uint64_t count = starts_.size();
+    archive(count);
+    starts_.resize(static_cast<std::size_t>(count));
+    for (std::vector<Value>& start : starts_) archive(start);
+    archive(oldest_);
+    archive(pause_);
+    archive(next_pause_);
+  }
+
   static constexpr std::size_t most_starts = 8;
   static constexpr std::uint64_t longest_pause = 1024;
 

@@ -8,22 +8,17 @@
 // maximum is a local one.
 #include <cassert>
 
+#include "drover/herd/ascent_core.hpp"
 #include "drover/herd/local_search.hpp"
 
 namespace drover {
 
 namespace {
 
-class SparseCore {
+class SparseCore : public AscentCore {
  public:
   SparseCore(const Moments& moments, std::span<const double> start_weights)
-      : set_(moments.set),
-        mu_(moments.values),
-        start_(start_weights.begin(), start_weights.end()),
-        count_(set_.size(), 0.0),
-        values_(set_.variables(), 0) {
-    start_.resize(set_.size(), 0.0);
-    for (double mu : mu_) mu_square_ += mu * mu;
+      : AscentCore(moments, start_weights) {
     value_offsets_.push_back(0);
     for (std::uint32_t v = 0; v < set_.variables(); ++v) {
       for (std::uint32_t value = 0; value < set_.cardinalities[v]; ++value)
@@ -50,27 +45,9 @@ class SparseCore {
   }
 
   std::uint64_t ascend() {
-    std::uint64_t changes = 0;
-    std::size_t quiet = 0;  // variables in a row that had nothing to change
-    const std::size_t n = values_.size();
-    // Rounding could make two equal states follow each other for ever; a bound on the passes ends that.
-    for (std::size_t v = 0, seen = 0; quiet < n && seen < most_passes * n;
-         v = v + 1 == n ? 0 : v + 1, ++seen) {
-      const Value best = best_value(v);
-      if (best == values_[v]) {
-        ++quiet;
-        continue;
-      }
-      change(v, best);
-      ++changes;
-      quiet = 1;
-    }
-    return changes;
+    return ascend_by([this](std::size_t v) { return best_value(v); },
+                     [this](std::size_t v, Value value) { change(v, value); });
   }
-
-  std::span<const Value> values() const { return values_; }
-  double score() const { return score_; }
-  double target() const { return target_; }
 
   double gain(std::size_t v, Value value) const { return field_at(v, value) - field_at(v, values_[v]); }
 
@@ -89,6 +66,17 @@ class SparseCore {
       toggle(on, 1);
     }
     values_[v] = value;
+  }
+
+  template <class Archive>
+  void visit(Archive& archive) {
+    archive(count_);
+    archive(values_);
+    archive(field_);
+    archive(rate_);
+    archive(on_);
+    for (double* number : {&score_, &mu_score_, &target_}) archive(*number);
+    archive(samples_);
   }
 
   void learn() {
@@ -110,14 +98,7 @@ class SparseCore {
     if (++samples_ % refresh_interval == 0) refresh();
   }
 
-  void counts(std::span<double> out) const { std::copy(count_.begin(), count_.end(), out.begin()); }
-
  private:
-  static constexpr std::uint32_t none = FeatureSet::no_indicator;
-  static constexpr std::size_t most_passes = 1000;
-  static constexpr std::uint64_t refresh_interval =
-      1024;  // sums of fields start anew, without their rounding
-
   struct Entry {
     std::uint32_t feature;
     std::array<std::uint32_t, 2> others;
@@ -125,9 +106,6 @@ class SparseCore {
   };
 
   bool is_on(std::uint32_t b) const { return b == none || on_[b]; }
-  double weight(std::uint32_t f) const {
-    return start_[f] + (static_cast<double>(samples_) * mu_[f] - count_[f]);
-  }
   /// The indicator of a value, or none: its field is then 0.
   std::uint32_t bit_at(std::size_t v, Value value) const { return bit_of_[value_offsets_[v] + value]; }
   double field_at(std::size_t v, Value value) const {
@@ -189,11 +167,6 @@ class SparseCore {
     }
   }
 
-  const FeatureSet& set_;
-  std::span<const double> mu_;
-  std::vector<double> start_;
-  std::vector<double> count_;
-  std::vector<Value> values_;
   std::vector<std::uint32_t> bit_of_;  ///< of value k of variable v at [value_offsets_[v] + k]
   std::vector<std::size_t> value_offsets_;
   std::vector<std::size_t> offsets_;
@@ -201,11 +174,6 @@ class SparseCore {
   std::vector<double> field_;
   std::vector<double> rate_;
   std::vector<std::uint8_t> on_;
-  double mu_square_ = 0;
-  double score_ = 0;     ///< <w, phi(s)>
-  double mu_score_ = 0;  ///< <mu, phi(s)>
-  double target_ = 0;    ///< <w, mu>
-  std::uint64_t samples_ = 0;
 };
 
 }  // namespace

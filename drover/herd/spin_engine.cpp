@@ -9,23 +9,17 @@
 #include <algorithm>
 #include <cassert>
 
+#include "drover/herd/ascent_core.hpp"
 #include "drover/herd/local_search.hpp"
 
 namespace drover {
 
 namespace {
 
-class SpinCore {
+class SpinCore : public AscentCore {
  public:
   SpinCore(const Moments& moments, std::span<const double> start_weights)
-      : set_(moments.set),
-        mu_(moments.values),
-        start_(start_weights.begin(), start_weights.end()),
-        count_(set_.size(), 0.0),
-        values_(set_.variables(), 0),
-        spins_(set_.variables(), -1.0) {
-    start_.resize(set_.size(), 0.0);
-    for (double mu : mu_) mu_square_ += mu * mu;
+      : AscentCore(moments, start_weights), spins_(set_.variables(), -1.0) {
     offsets_.assign(set_.variables() + 1, 0);
     for (const Feature& feature : set_.features)
       for (std::uint32_t b : feature.members()) ++offsets_[variable(b) + 1];
@@ -45,27 +39,10 @@ class SpinCore {
   }
 
   std::uint64_t ascend() {
-    std::uint64_t changes = 0;
-    std::size_t quiet = 0;  // variables in a row that had nothing to change
-    const std::size_t n = values_.size();
-    // Rounding could make two equal states follow each other for ever; a bound on the passes ends that.
-    for (std::size_t v = 0, seen = 0; quiet < n && seen < most_passes * n;
-         v = v + 1 == n ? 0 : v + 1, ++seen) {
-      const bool wanted = field_[v] > 0;
-      if (wanted == (values_[v] != 0)) {
-        ++quiet;
-        continue;
-      }
-      flip(v);
-      ++changes;
-      quiet = 1;
-    }
-    return changes;
+    return ascend_by([this](std::size_t v) { return static_cast<Value>(field_[v] > 0 ? 1 : 0); },
+                     [this](std::size_t v, Value) { flip(v); });
   }
 
-  std::span<const Value> values() const { return values_; }
-  double score() const { return score_; }
-  double target() const { return target_; }
   double gain(std::size_t v, Value value) const {
     return value == values_[v] ? 0 : -2 * spins_[v] * field_[v];
   }
@@ -82,22 +59,22 @@ class SpinCore {
     if (++samples_ % refresh_interval == 0) refresh();
   }
 
-  void counts(std::span<double> out) const { std::ranges::copy(count_, out.begin()); }
+  template <class Archive>
+  void visit(Archive& archive) {
+    archive(count_);
+    archive(values_);
+    for (std::vector<double>* numbers : {&spins_, &field_, &rate_}) archive(*numbers);
+    for (double* number : {&score_, &mu_score_, &target_}) archive(*number);
+    archive(samples_);
+  }
 
  private:
-  static constexpr std::uint32_t none = FeatureSet::no_indicator;
-  static constexpr std::size_t most_passes = 1000;
-  static constexpr std::uint64_t refresh_interval = 1024;  // sums start anew, without their rounding
-
   struct Entry {
     std::uint32_t feature;
     std::array<std::uint32_t, 2> others;  // variables
   };
 
   VariableId variable(std::uint32_t indicator) const { return set_.indicators[indicator].variable; }
-  double weight(std::uint32_t f) const {
-    return start_[f] + (static_cast<double>(samples_) * mu_[f] - count_[f]);
-  }
   double value_of(const Feature& feature) const {
     double product = 1;
     for (std::uint32_t b : feature.members()) product *= spins_[variable(b)];
@@ -139,21 +116,11 @@ class SpinCore {
     }
   }
 
-  const FeatureSet& set_;
-  std::span<const double> mu_;
-  std::vector<double> start_;
-  std::vector<double> count_;  ///< sums of the features' values
-  std::vector<Value> values_;
   std::vector<double> spins_;
   std::vector<std::size_t> offsets_;
   std::vector<Entry> entries_;
   std::vector<double> field_;
   std::vector<double> rate_;
-  double mu_square_ = 0;
-  double score_ = 0;     ///< <w, phi(s)>
-  double mu_score_ = 0;  ///< <mu, phi(s)>
-  double target_ = 0;    ///< <w, mu>
-  std::uint64_t samples_ = 0;
 };
 
 }  // namespace

@@ -87,8 +87,17 @@ class TreeEngine : public HerdEngine {
   }
   std::span<const Value> state() const override { return state_; }
   void counts(std::span<double> out) const override { std::copy(count_.begin(), count_.end(), out.begin()); }
+  void save(SaveArchive& archive) override { visit(archive); }
+  void load(LoadArchive& archive) override { visit(archive); }
 
  private:
+  template <class Archive>
+  void visit(Archive& archive) {
+    archive(count_);
+    archive(state_);
+    archive(samples_);
+  }
+
   const FeatureSet& set_;
   std::span<const double> mu_;
   std::vector<double> start_;

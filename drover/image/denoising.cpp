@@ -4,7 +4,9 @@
 #include <cassert>
 #include <cmath>
 
+#include "drover/compile/stoppable.hpp"
 #include "drover/core/random.hpp"
+#include "drover/core/stop_check.hpp"
 #include "drover/model/builders.hpp"
 
 namespace drover {
@@ -212,10 +214,13 @@ Model grey_denoising_model(const NoisyImage& image, double sigma, std::uint32_t 
 }
 
 Graph denoising_graph(const NoisyImage& image, double sigma, std::uint32_t levels, double coupling,
-                      double truncation) {
+                      double truncation, const RunControl& control) {
   Graph graph =
-      compile(levels == 2 ? binary_prior(image, coupling) : grey_prior(image, levels, coupling, truncation));
+      compile(levels == 2 ? binary_prior(image, coupling) : grey_prior(image, levels, coupling, truncation),
+              {}, PairTables::recognised, control);
+  StopCheck check(control, "the image's model", "was made");
   for_each_likelihood(image, sigma, levels, [&](std::size_t i, std::uint32_t k, double value) {
+    check.step();
     graph.unary[graph.unary_offsets[i] + k] += value;
   });
   return graph;

@@ -24,6 +24,7 @@
 #include <vector>
 
 #include "drover/compile/graph.hpp"
+#include "drover/core/run_control.hpp"
 
 namespace drover {
 
@@ -60,9 +61,10 @@ Model grey_denoising_model(const NoisyImage& image, double sigma, std::uint32_t 
                            double truncation);
 
 /// What compile() makes of these (black and white for two levels), in half the memory: an image's
-/// likelihoods, one for each pixel and level, are written where they stay.
+/// likelihoods, one for each pixel and level, are written where they stay. Raises stopped when the control
+/// ends it.
 Graph denoising_graph(const NoisyImage& image, double sigma, std::uint32_t levels, double coupling,
-                      double truncation);
+                      double truncation, const RunControl& control = no_control());
 
 /// The level that state k of `states` stands for, -1 .. +1.
 double level_of_state(std::uint32_t state, std::uint32_t states);

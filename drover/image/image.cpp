@@ -4,10 +4,11 @@
 
 #include <cassert>
 #include <cmath>
-#include <fstream>
 
 #include "drover/core/error.hpp"
+#include "drover/core/stop_check.hpp"
 #include "drover/io/atomic_file.hpp"
+#include "drover/io/whole_file.hpp"
 
 namespace drover {
 
@@ -18,7 +19,8 @@ constexpr std::string_view png_magic = "\x89PNG\r\n\x1a\n";
 // The text parts of PBM and PGM: numbers between white space and comments, with their place.
 class PortableReader {
  public:
-  PortableReader(std::span<const std::uint8_t> bytes, const std::string& name) : bytes_(bytes), name_(name) {}
+  PortableReader(std::span<const std::uint8_t> bytes, const std::string& name, const RunControl& control)
+      : bytes_(bytes), name_(name), check_(control, "the image", "was read") {}
 
   GreyImage read() {
     cursor_ = 2;
@@ -101,6 +103,7 @@ class PortableReader {
 
   void read_plain_bits(GreyImage& image) {
     for (double& level : image.levels) {
+      check_.step();
       skip_blanks();
       if (cursor_ == bytes_.size()) fail("the file ends before the last pixel");
       if (bytes_[cursor_] != '0' && bytes_[cursor_] != '1') fail("expected a pixel, 0 or 1");
@@ -109,6 +112,7 @@ class PortableReader {
   }
   void read_plain_levels(GreyImage& image) {
     for (double& level : image.levels) {
+      check_.step();
       const std::uint64_t value = number("a grey level");
       if (value > image.max_value)
         fail(fmt::format("expected a grey level of at most {}, found {}", image.max_value, value));
@@ -123,6 +127,7 @@ class PortableReader {
   void read_raw_levels(GreyImage& image) {
     const std::size_t size = sample_bytes(image);
     for (double& level : image.levels) {
+      check_.step();
       const std::uint32_t value =
           size == 1 ? bytes_[cursor_] : (std::uint32_t{bytes_[cursor_]} << 8 | bytes_[cursor_ + 1]);
       if (value > image.max_value)
@@ -134,6 +139,7 @@ class PortableReader {
 
   std::span<const std::uint8_t> bytes_;
   const std::string& name_;
+  StopCheck check_;
   std::size_t cursor_ = 0;
 };
 
@@ -189,25 +195,20 @@ void check_image_size(const std::string& name, std::uint64_t width, std::uint64_
 
 }  // namespace io
 
-GreyImage parse_image(std::span<const std::uint8_t> bytes, const std::string& name) {
+GreyImage parse_image(std::span<const std::uint8_t> bytes, const std::string& name,
+                      const RunControl& control) {
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  if (text.substr(0, png_magic.size()) == png_magic) return io::parse_png(bytes, name);
+  if (text.substr(0, png_magic.size()) == png_magic) return io::parse_png(bytes, name, control);
   if (text.size() >= 3 && text[0] == 'P' && std::string_view("1245").find(text[1]) != std::string_view::npos)
-    return PortableReader(bytes, name).read();
+    return PortableReader(bytes, name, control).read();
   if (text.size() >= 2 && text[0] == 'P' && (text[1] == '3' || text[1] == '6'))
     fail_at({name, 1, 1}, "a colour image (PPM); expected PNG, PBM or PGM");
   fail_at({name, 1, 1}, "not an image: expected PNG, PBM (P1, P4) or PGM (P2, P5)");
 }
 
-GreyImage read_image(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) throw Error(ErrorKind::cannot_read, fmt::format("{}: cannot be read", path));
-  std::vector<std::uint8_t> bytes;
-  std::vector<char> chunk(std::size_t{1} << 20);
-  while (file.read(chunk.data(), static_cast<std::streamsize>(chunk.size())) || file.gcount() > 0)
-    bytes.insert(bytes.end(), chunk.begin(), chunk.begin() + file.gcount());
-  if (file.bad()) throw Error(ErrorKind::cannot_read, fmt::format("{}: cannot be read", path));
-  return parse_image(bytes, path);
+GreyImage read_image(const std::string& path, const RunControl& control) {
+  const std::string bytes = read_whole_file(path, control);
+  return parse_image({reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()}, path, control);
 }
 
 ImageFormat image_format(const std::string& path) {

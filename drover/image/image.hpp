@@ -12,6 +12,8 @@
 #include <string_view>
 #include <vector>
 
+#include "drover/core/run_control.hpp"
+
 namespace drover {
 
 struct GreyImage {
@@ -26,10 +28,11 @@ enum class ImageFormat { png, pbm, pgm, pbm_plain, pgm_plain };
 
 inline constexpr std::size_t most_pixels = std::size_t{1} << 27;
 
-/// The format is recognised by the content.
-GreyImage read_image(const std::string& path);
+/// The format is recognised by the content. Raises stopped when the control ends the run first.
+GreyImage read_image(const std::string& path, const RunControl& control = no_control());
 /// `name` stands for the file in messages.
-GreyImage parse_image(std::span<const std::uint8_t> bytes, const std::string& name);
+GreyImage parse_image(std::span<const std::uint8_t> bytes, const std::string& name,
+                      const RunControl& control = no_control());
 
 /// By the extension: .png, .pbm, .pgm; raises usage for any other.
 ImageFormat image_format(const std::string& path);
@@ -40,7 +43,7 @@ void write_image(const GreyImage& image, const std::string& path);
 
 namespace io {
 /// The parts of the above that speak to libpng (drover/image/png.cpp).
-GreyImage parse_png(std::span<const std::uint8_t> bytes, const std::string& name);
+GreyImage parse_png(std::span<const std::uint8_t> bytes, const std::string& name, const RunControl& control);
 std::string encode_png(const GreyImage& image);
 /// Raises bad_data for an empty or absurd size, or one that `bytes` bytes cannot hold when a byte holds at
 /// most `pixels_per_byte` pixels.

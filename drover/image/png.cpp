@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 #include <png.h>
 
+#include <algorithm>
 #include <cmath>
 #include <csetjmp>
 #include <cstring>
 
 #include "drover/core/error.hpp"
+#include "drover/core/stop_check.hpp"
 #include "drover/image/image.hpp"
 
 namespace drover::io {
@@ -46,6 +48,7 @@ struct Reading {
 struct Header {
   png_uint_32 width, height;
   int bits, colour;       // as the file says
+  int passes;             // over the rows; one when it is not interlaced
   int channels;           // grey, grey + alpha, RGB or RGBA, after the transformations
   std::size_t row_bytes;  // likewise
 };
@@ -62,16 +65,21 @@ bool read_header(Reading& reading, Header& header) {
 bool prepare(Reading& reading, Header& header) {
   if (setjmp(png_jmpbuf(reading.png)) != 0) return false;
   png_set_expand(reading.png);
-  png_set_interlace_handling(reading.png);
+  header.passes = png_set_interlace_handling(reading.png);
   png_read_update_info(reading.png, reading.info);
   header.channels = png_get_channels(reading.png, reading.info);
   header.row_bytes = png_get_rowbytes(reading.png, reading.info);
   return true;
 }
 
-bool read_rows(Reading& reading, png_bytepp rows) {
+bool read_rows(Reading& reading, png_bytepp rows, png_uint_32 count) {
   if (setjmp(png_jmpbuf(reading.png)) != 0) return false;
-  png_read_image(reading.png, rows);
+  png_read_rows(reading.png, rows, nullptr, count);
+  return true;
+}
+
+bool read_end(Reading& reading) {
+  if (setjmp(png_jmpbuf(reading.png)) != 0) return false;
   png_read_end(reading.png, nullptr);
   return true;
 }
@@ -105,7 +113,7 @@ bool write_rows(Writing& writing, const GreyImage& image, int bits, png_bytepp r
 
 }  // namespace
 
-GreyImage parse_png(std::span<const std::uint8_t> bytes, const std::string& name) {
+GreyImage parse_png(std::span<const std::uint8_t> bytes, const std::string& name, const RunControl& control) {
   Failure failure;
   Input input{bytes, 0};
   Reading reading;
@@ -124,7 +132,15 @@ GreyImage parse_png(std::span<const std::uint8_t> bytes, const std::string& name
   std::vector<png_byte> data(header.row_bytes * header.height);
   std::vector<png_bytep> rows(header.height);
   for (std::size_t y = 0; y < rows.size(); ++y) rows[y] = data.data() + y * header.row_bytes;
-  if (!read_rows(reading, rows.data())) fail();
+  StopCheck check(control, name, "was read");
+  constexpr std::size_t rows_at_once = 64;
+  for (int pass = 0; pass < header.passes; ++pass)
+    for (std::size_t y = 0; y < rows.size(); y += rows_at_once) {
+      check.ask();
+      const std::size_t count = std::min(rows_at_once, rows.size() - y);
+      if (!read_rows(reading, rows.data() + y, static_cast<png_uint_32>(count))) fail();
+    }
+  if (!read_end(reading)) fail();
 
   GreyImage image;
   image.width = header.width;
@@ -136,6 +152,7 @@ GreyImage parse_png(std::span<const std::uint8_t> bytes, const std::string& name
   const int channels = header.channels;
   const bool has_alpha = channels == 2 || channels == 4;
   for (std::size_t p = 0; p < image.levels.size(); ++p) {
+    check.step();
     const png_byte* at =
         rows[p / image.width] + (p % image.width) * static_cast<std::size_t>(channels) * (wide ? 2 : 1);
     double c[4];

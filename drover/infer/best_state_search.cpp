@@ -91,9 +91,15 @@ class BestStateSearch::Engine {
     consistency_.emplace(*network_, order_);
     trees_.emplace(*network_);
     can_search_ = graph_.size() <= searched_variables;
+    take_bound("climbing");
+    if (!can_search_) phase_ = Phase::bound;
+  }
+
+  // Makes the costs consistent; their bound and the state that they support are taken, and a search begins
+  // anew.
+  void take_bound(const char* who) {
     if (!consistency_->propagate(infinite_cost)) {
-      impossible_ = true;
-      proven_ = true;
+      impossible_ = proven_ = true;
       return;
     }
     count_work();
@@ -102,10 +108,9 @@ class BestStateSearch::Engine {
       std::vector<Value> x(graph_.size());
       for (VariableId v = 0; v < x.size(); ++v) x[v] = consistency_->supported_value(v);
       modes_.climb(x);
-      offer(x, "climbing");
+      offer(x, who);
     }
     if (!proven_ && can_search_) make_search();
-    if (!can_search_) phase_ = Phase::bound;
   }
 
   bool solve_exactly(const RunControl& control) {
@@ -180,19 +185,7 @@ class BestStateSearch::Engine {
     if (!state_.empty()) options.target = network_->cost(state_);
     const Reweighting run = reweight_sequentially(*consistency_, order_, options, control);
     lower_cost(run.lower);
-    if (!consistency_->propagate(infinite_cost)) {
-      impossible_ = proven_ = true;
-      return;
-    }
-    count_work();
-    lower_cost(consistency_->lower());
-    if (graph_.is_strictly_positive()) {
-      std::vector<Value> x(graph_.size());
-      for (VariableId v = 0; v < x.size(); ++v) x[v] = consistency_->supported_value(v);
-      modes_.climb(x);
-      offer(x, "bound");
-    }
-    if (!proven_ && can_search_) make_search();
+    take_bound("bound");
   }
 
   void take_turn(const RunControl& control) {

@@ -68,8 +68,8 @@ Cases read_cases(const Model& model, TextSource& source) {
   return cases;
 }
 
-Cases read_cases(const Model& model, const std::string& path) {
-  TextSource source(path);
+Cases read_cases(const Model& model, const std::string& path, const RunControl& control) {
+  TextSource source(path, control);
   return read_cases(model, source);
 }
 

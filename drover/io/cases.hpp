@@ -22,6 +22,6 @@ struct Cases {
 
 /// Raises cannot_read, and bad_data with file, line and what was expected.
 Cases read_cases(const Model& model, TextSource& source);
-Cases read_cases(const Model& model, const std::string& path);
+Cases read_cases(const Model& model, const std::string& path, const RunControl& control = no_control());
 
 }  // namespace drover

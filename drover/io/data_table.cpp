@@ -1,16 +1,12 @@
 #include "drover/io/data_table.hpp"
 
 #include <fmt/format.h>
-#include <zlib.h>
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <charconv>
 #include <cmath>
-#include <cstring>
 #include <limits>
-#include <memory>
 #include <numeric>
 #include <optional>
 #include <unordered_map>
@@ -21,7 +17,7 @@
 #include "drover/io/draws.hpp"
 #include "drover/io/row_reader.hpp"
 #include "drover/io/text_source.hpp"
-#include "drover/io/unpack_limit.hpp"
+#include "drover/io/whole_file.hpp"
 
 namespace drover {
 
@@ -278,37 +274,8 @@ bool is_header(const std::vector<Cell>& first, const std::vector<Column>& column
   return !repeats;
 }
 
-struct CloseFile {
-  void operator()(gzFile file) const { gzclose(file); }
-};
-using CompressedFile = std::unique_ptr<gzFile_s, CloseFile>;
-
-CompressedFile open_file(const std::string& path) {
-  errno = 0;
-  CompressedFile file(gzopen(path.c_str(), "rb"));
-  if (!file)
-    throw Error(ErrorKind::cannot_read, fmt::format("cannot read {}: {}", path, std::strerror(errno)));
-  return file;
-}
-
-std::vector<std::uint8_t> whole_file(const std::string& path) {
-  const CompressedFile file = open_file(path);
-  std::vector<std::uint8_t> bytes;
-  constexpr unsigned chunk = 1U << 20;
-  for (;;) {
-    const std::size_t size = bytes.size();
-    bytes.resize(size + chunk);
-    const int got = gzread(file.get(), bytes.data() + size, chunk);
-    if (got < 0) fail_at({path}, "damaged gzip data");
-    bytes.resize(size + static_cast<std::size_t>(got));
-    if (gzdirect(file.get()) == 0)
-      check_unpacked(path, static_cast<std::uint64_t>(gzoffset(file.get())), bytes.size());
-    if (got == 0) return bytes;
-  }
-}
-
 DataTable read_npz_table(const std::string& path, const DataOptions& options, const RunControl& control) {
-  const DrawFile draws = read_draws(path);
+  const DrawFile draws = read_draws(path, control);
   const std::size_t n = draws.variables(), rows = draws.draws * draws.chains;
   std::vector<std::string> names = draws.variable_names;
   // What has only numbers for names has none.
@@ -449,21 +416,15 @@ DataTable parse_idx_table(std::span<const std::uint8_t> bytes, const std::string
   });
 }
 
-std::string first_bytes(const std::string& path, std::size_t count) {
-  const CompressedFile file = open_file(path);
-  std::string bytes(count, '\0');
-  const int got = gzread(file.get(), bytes.data(), static_cast<unsigned>(count));
-  if (got < 0) throw Error(ErrorKind::cannot_read, fmt::format("cannot read {}", path));
-  bytes.resize(static_cast<std::size_t>(got));
-  return bytes;
-}
-
 DataTable read_data_table(const std::string& path, const DataOptions& options, const RunControl& control) {
   const std::string start = first_bytes(path, 4);
   if (start.substr(0, 2) == "PK") return read_npz_table(path, options, control);
-  if (start.size() == 4 && start.substr(0, 3) == std::string("\0\0\x08", 3))
-    return parse_idx_table(whole_file(path), path, options, control);
-  TextSource source(path);
+  if (start.size() == 4 && start.substr(0, 3) == std::string("\0\0\x08", 3)) {
+    const std::string bytes = read_whole_file(path, control);
+    return parse_idx_table({reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()}, path, options,
+                           control);
+  }
+  TextSource source(path, control);
   return parse_text_table(source, options, control);
 }
 

@@ -99,7 +99,4 @@ DataTable table_of_numbers(std::span<const double> numbers, const std::vector<st
                            const std::string& source, const DataOptions& options = {},
                            const RunControl& control = no_control());
 
-/// The first bytes of a file, decompressed when it is gzip; raises cannot_read.
-std::string first_bytes(const std::string& path, std::size_t count);
-
 }  // namespace drover

@@ -102,13 +102,13 @@ std::unique_ptr<DrawWriter> make_draw_writer(const std::string& path, DrawFileHe
   unknown_format(path);
 }
 
-DrawFile read_draws(const std::string& path) {
+DrawFile read_draws(const std::string& path, const RunControl& control) {
   switch (format_of(path)) {
     case Format::npz:
       return parse_draws_npz(MappedFile(path).bytes(), path);
     case Format::csv:
     case Format::csv_gzip: {
-      TextSource source(path);
+      TextSource source(path, control);
       return parse_draws_csv(source);
     }
     case Format::netcdf:

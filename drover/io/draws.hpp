@@ -20,6 +20,7 @@
 #include <variant>
 #include <vector>
 
+#include "drover/core/run_control.hpp"
 #include "drover/core/types.hpp"
 
 namespace drover {
@@ -89,7 +90,7 @@ struct DrawFile {
 /// chain, draw, log_score (posterior: .chain, .iteration, .draw; CmdStan: lp__) with their meaning, comments
 /// after #. nc: all variables of the group posterior (or the root) with dimensions chain, draw, ...
 /// Errors: cannot_read for a missing file, bad_data with the place for a malformed one.
-DrawFile read_draws(const std::string& path);
+DrawFile read_draws(const std::string& path, const RunControl& control = no_control());
 
 /// The readers behind it, also for what is already in memory; `file` is for messages.
 DrawFile parse_draws_npz(std::span<const std::uint8_t> bytes, const std::string& file);

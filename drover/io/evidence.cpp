@@ -160,8 +160,8 @@ Evidence read_evidence(const Model& model, TextSource& source) {
   return evidence;
 }
 
-Evidence read_evidence(const Model& model, const std::string& path) {
-  TextSource source(path);
+Evidence read_evidence(const Model& model, const std::string& path, const RunControl& control) {
+  TextSource source(path, control);
   return read_evidence(model, source);
 }
 

@@ -16,7 +16,7 @@ namespace drover {
 /// evidence. The two are told apart by the number of words: odd in the first, even in the second. A file with
 /// several samples is an error.
 Evidence read_evidence(const Model& model, TextSource& source);
-Evidence read_evidence(const Model& model, const std::string& path);
+Evidence read_evidence(const Model& model, const std::string& path, const RunControl& control = no_control());
 
 /// A variable and its state as a person writes them: names or numbers, names first. Numbers with colons
 /// between, one for every state, are soft evidence: the likelihood of what was seen in each state.

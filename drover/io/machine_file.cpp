@@ -29,8 +29,9 @@ void write_machine(const std::string& path, const MachineFile& file) {
   write_model_archive(path, archive);
 }
 
-MachineFile read_machine(const std::string& path) {
-  const std::string kind = model_archive_kind(path);
+MachineFile read_machine(const std::string& path, const RunControl& control) {
+  const ModelArchive archive = read_model_archive(path, "", control);
+  const std::string& kind = archive.kind();
   MachineFile file;
   MachineKind machine_kind = MachineKind::ising;
   if (kind == "rbm")
@@ -41,7 +42,6 @@ MachineFile read_machine(const std::string& path) {
     throw Error(
         ErrorKind::bad_data,
         fmt::format("{}: expected a learnt ising, boltzmann or rbm model, found one of kind {}", path, kind));
-  const ModelArchive archive = read_model_archive(path, kind);
   const auto visible = archive.member<std::uint32_t>("visible"),
              hidden = archive.member<std::uint32_t>("hidden");
   if (visible > most_units || hidden > most_units)

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "drover/core/run_control.hpp"
 #include "drover/model/binary_machine.hpp"
 
 namespace drover {
@@ -19,8 +20,9 @@ struct MachineFile {
 
 void write_machine(const std::string& path, const MachineFile& file);
 
-/// Raises cannot_read; bad_data for a file that is damaged or holds something else.
-MachineFile read_machine(const std::string& path);
+/// Raises cannot_read; bad_data for a file that is damaged or holds something else; stopped when the control
+/// ends the run first.
+MachineFile read_machine(const std::string& path, const RunControl& control = no_control());
 
 /// As a model for inference and sampling: hidden variables are called h0, h1, ...; a warning says when it was
 /// trained with a sampler its parameters belong to.

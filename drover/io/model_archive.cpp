@@ -1,17 +1,15 @@
 #include "drover/io/model_archive.hpp"
 
 #include <fmt/format.h>
-#include <sys/stat.h>
 #include <zlib.h>
 
 #include <bit>
-#include <cerrno>
 #include <cstring>
 
 #include "drover/core/error.hpp"
 #include "drover/core/json_text.hpp"
 #include "drover/io/atomic_file.hpp"
-#include "drover/io/unpack_limit.hpp"
+#include "drover/io/whole_file.hpp"
 
 namespace drover {
 
@@ -166,48 +164,11 @@ void write_model_archive(const std::string& path, const ModelArchive& archive) {
   write_file(path, model_archive_bytes(archive));
 }
 
-std::string read_whole_file(const std::string& path) {
-  const auto refuse = [&](const char* why) {
-    throw Error(ErrorKind::cannot_read, fmt::format("cannot read {}: {}", path, why));
-  };
-  struct stat status {};
-  if (stat(path.c_str(), &status) != 0) refuse(std::strerror(errno));
-  if (S_ISDIR(status.st_mode)) refuse("it is a directory");
-  gzFile file = gzopen(path.c_str(), "rb");
-  if (file == nullptr) refuse(std::strerror(errno));
-  std::string bytes;
-  constexpr std::size_t part = std::size_t{1} << 20;
-  bytes.reserve(static_cast<std::size_t>(status.st_size) + part);
-  for (int got = 1; got > 0;) {
-    const std::size_t size = bytes.size();
-    bytes.resize(size + part);
-    got = gzread(file, bytes.data() + size, static_cast<unsigned>(part));
-    bytes.resize(size + static_cast<std::size_t>(std::max(got, 0)));
-    const auto packed = static_cast<std::uint64_t>(status.st_size);
-    if (S_ISREG(status.st_mode) && gzdirect(file) == 0 && is_out_of_proportion(packed, bytes.size())) {
-      gzclose(file);
-      check_unpacked(path, packed, bytes.size());
-    }
-  }
-  int code = Z_OK;
-  const std::string message = gzerror(file, &code);
-  const int problem = errno;
-  gzclose(file);
-  if (code == Z_ERRNO) refuse(std::strerror(problem));
-  if (code != Z_OK && code != Z_STREAM_END)
-    fail_at({path}, fmt::format("the gzip file is damaged or cut off ({})", message));
-  return bytes;
-}
-
-ModelArchive read_model_archive(const std::string& path, std::string_view kind) {
-  ModelArchive archive = parse_model_archive(read_whole_file(path), path);
-  if (archive.kind() != kind)
+ModelArchive read_model_archive(const std::string& path, std::string_view kind, const RunControl& control) {
+  ModelArchive archive = parse_model_archive(read_whole_file(path, control), path);
+  if (!kind.empty() && archive.kind() != kind)
     fail_at({path}, fmt::format("expected a model of kind {}, found one of kind {}", kind, archive.kind()));
   return archive;
-}
-
-std::string model_archive_kind(const std::string& path) {
-  return parse_model_archive(read_whole_file(path), path).kind();
 }
 
 }  // namespace drover

@@ -18,6 +18,8 @@
 #include <variant>
 #include <vector>
 
+#include "drover/core/run_control.hpp"
+
 namespace drover {
 
 class ModelArchive {
@@ -72,17 +74,13 @@ class ModelArchive {
 
 void write_model_archive(const std::string& path, const ModelArchive& archive);
 
-/// Raises cannot_read, or bad_data for a file that is damaged or of another kind.
-ModelArchive read_model_archive(const std::string& path, std::string_view kind);
-
-/// The kind a model file says it has.
-std::string model_archive_kind(const std::string& path);
+/// Raises cannot_read, or bad_data for a file that is damaged or of another kind (empty: any will do), or
+/// stopped when the control ends the run first.
+ModelArchive read_model_archive(const std::string& path, std::string_view kind,
+                                const RunControl& control = no_control());
 
 /// The same in memory.
 std::string model_archive_bytes(const ModelArchive& archive);
 ModelArchive parse_model_archive(std::string_view bytes, const std::string& file);
-
-/// All bytes of a file, decompressed when it is gzip; raises cannot_read (bad_data when damaged).
-std::string read_whole_file(const std::string& path);
 
 }  // namespace drover

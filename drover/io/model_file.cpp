@@ -67,9 +67,9 @@ Model read_model(TextSource& source, ModelFormat format) {
   throw Error(ErrorKind::internal, "unknown model format");
 }
 
-Model read_model(const std::string& path) {
-  if (path.ends_with(".drv") || path.ends_with(".drv.gz")) return model_of(read_machine(path));
-  TextSource source(path);
+Model read_model(const std::string& path, const RunControl& control) {
+  if (path.ends_with(".drv") || path.ends_with(".drv.gz")) return model_of(read_machine(path, control));
+  TextSource source(path, control);
   const auto format = format_of_extension(path);
   return read_model(source, format ? *format : guess_format(source));
 }

@@ -11,8 +11,9 @@ namespace drover {
 
 enum class ModelFormat { uai, bif, fg, coo };
 
-/// By the extension of the path if it is known, else by the content. "-" is the standard input.
-Model read_model(const std::string& path);
+/// By the extension of the path if it is known, else by the content. "-" is the standard input. Raises
+/// stopped when the control ends the run first.
+Model read_model(const std::string& path, const RunControl& control = no_control());
 Model read_model(TextSource& source, ModelFormat format);
 
 /// By the extension, which must be known; "-" writes UAI to the standard output. Raises misfit when the

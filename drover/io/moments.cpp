@@ -6,8 +6,8 @@
 #include <charconv>
 #include <map>
 
-#include "drover/io/data_table.hpp"
 #include "drover/io/text_source.hpp"
+#include "drover/io/whole_file.hpp"
 
 namespace drover {
 
@@ -100,8 +100,8 @@ Moments parse_moments(TextSource& source) {
   return moments;
 }
 
-Moments read_moments(const std::string& path) {
-  TextSource source(path);
+Moments read_moments(const std::string& path, const RunControl& control) {
+  TextSource source(path, control);
   return parse_moments(source);
 }
 

@@ -11,6 +11,7 @@
 
 #include <string>
 
+#include "drover/core/run_control.hpp"
 #include "drover/herd/features.hpp"
 
 namespace drover {
@@ -20,7 +21,7 @@ class TextSource;
 /// Whether the file starts with the word.
 bool is_moments_file(const std::string& path);
 
-Moments read_moments(const std::string& path);
+Moments read_moments(const std::string& path, const RunControl& control = no_control());
 Moments parse_moments(TextSource& source);
 
 }  // namespace drover

@@ -15,9 +15,9 @@
 
 #include "drover/core/error.hpp"
 #include "drover/io/draws.hpp"
-#include "drover/io/model_archive.hpp"
 #include "drover/io/npz.hpp"
 #include "drover/io/unpack_limit.hpp"
+#include "drover/io/whole_file.hpp"
 
 namespace drover {
 

@@ -46,8 +46,11 @@ struct TextSource::Input {
   }
 };
 
-TextSource::TextSource(const std::string& path, std::size_t chunk)
-    : name_(path == "-" ? "standard input" : path), input_(std::make_unique<Input>()), buffer_(chunk + 1) {
+TextSource::TextSource(const std::string& path, const RunControl& control, std::size_t chunk)
+    : name_(path == "-" ? "standard input" : path),
+      check_(control, name_, "was read"),
+      input_(std::make_unique<Input>()),
+      buffer_(chunk + 1) {
   const auto refuse = [&](const char* why) {
     throw Error(ErrorKind::cannot_read, fmt::format("cannot read {}: {}", name_, why));
   };
@@ -74,7 +77,11 @@ TextSource::TextSource(const std::string& path, std::size_t chunk)
 }
 
 TextSource::TextSource(std::string_view text, std::string name, std::size_t chunk)
-    : name_(std::move(name)), input_(std::make_unique<Input>()), buffer_(chunk + 1), size_hint_(text.size()) {
+    : name_(std::move(name)),
+      check_(no_control(), name_, "was read"),
+      input_(std::make_unique<Input>()),
+      buffer_(chunk + 1),
+      size_hint_(text.size()) {
   input_->memory = text;
   cursor_ = end_ = buffer_.data();
   refill(cursor_);
@@ -87,6 +94,7 @@ TextSource::~TextSource() = default;
 // Reads on behind what is kept; false when the input is at its end.
 bool TextSource::refill(const char* keep) {
   if (exhausted_) return false;
+  check_.ask();
   const auto kept = static_cast<std::size_t>(end_ - keep);
   const std::size_t room = buffer_.size() - 1 - kept;
   if (room == 0) fail(fmt::format("expected a word or number, found more than {} characters", kept));

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "drover/core/error.hpp"
+#include "drover/core/stop_check.hpp"
 
 namespace drover {
 
@@ -21,8 +22,10 @@ class TextSource {
  public:
   static constexpr std::size_t default_chunk = std::size_t{1} << 18;
 
-  /// Opens a file; "-" is the standard input.
-  explicit TextSource(const std::string& path, std::size_t chunk = default_chunk);
+  /// Opens a file; "-" is the standard input. The control, which must outlive this, is asked from chunk to
+  /// chunk; its end raises stopped.
+  explicit TextSource(const std::string& path, const RunControl& control = no_control(),
+                      std::size_t chunk = default_chunk);
   /// Reads from memory; the text must outlive the source. `name` stands for the file in messages.
   TextSource(std::string_view text, std::string name, std::size_t chunk = default_chunk);
   ~TextSource();
@@ -136,6 +139,7 @@ class TextSource {
   bool refill(const char* keep);
 
   std::string name_;
+  StopCheck check_;
   std::unique_ptr<Input> input_;
   std::vector<char> buffer_;
   const char* cursor_ = nullptr;

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <type_traits>
 
 #include "drover/core/random.hpp"
 #include "drover/diagnose/mmd.hpp"
@@ -31,6 +32,13 @@ class Minibatches {
     const std::span<const std::uint32_t> rows(order_.data() + at_, batch_);
     at_ += batch_;
     return rows;
+  }
+
+  template <class Archive>
+  void visit(Archive& archive) {
+    archive(order_);
+    archive(at_);
+    archive(pass_);
   }
 
  private:
@@ -62,6 +70,11 @@ class ThinnedTrace {
     summary.iteration.resize(kept);
     summary.objective.resize(kept);
     step_ *= 2;
+  }
+
+  template <class Archive>
+  void visit(Archive& archive) {
+    archive(step_);
   }
 
  private:
@@ -119,7 +132,31 @@ FitSummary fit(BinaryMachine& machine, const TrainingData& data, GradientSource&
   BinaryMachine best;
   double best_score = std::numeric_limits<double>::infinity();
   std::uint32_t since_best = 0;
-  for (std::uint64_t t = 0; t < options.iterations; ++t) {
+  // All that the next iteration looks at.
+  const auto visit = [&](auto& archive) {
+    archive(machine.weights);
+    archive(machine.biases);
+    weight_rule.visit(archive);
+    bias_rule.visit(archive);
+    minibatches.visit(archive);
+    trace.visit(archive);
+    summary.visit(archive);
+    archive(best.weights);
+    archive(best.biases);
+    archive(best_score);
+    archive(since_best);
+    if constexpr (std::is_same_v<decltype(archive), SaveArchive&>)
+      source.save(archive);
+    else
+      source.load(archive);
+  };
+  if (restore(options.keeper, visit) && !best.biases.empty()) {
+    BinaryMachine kept = machine;
+    kept.weights = std::move(best.weights);
+    kept.biases = std::move(best.biases);
+    best = std::move(kept);
+  }
+  for (std::uint64_t t = summary.iterations; t < options.iterations; ++t) {
     const double objective = source.gradient(machine, minibatches.next(), t, gradient);
     trace.add(t, objective, summary);
     const double done = static_cast<double>(t) / static_cast<double>(options.iterations);
@@ -154,6 +191,7 @@ FitSummary fit(BinaryMachine& machine, const TrainingData& data, GradientSource&
         break;
       }
     }
+    keep(options.keeper, visit, t + 1 == options.iterations || control.should_stop());
     control.report(
         {"learning", static_cast<double>(t + 1) / static_cast<double>(options.iterations), t + 1, 0, 0});
     if (control.should_stop() && t + 1 < options.iterations) {

@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "drover/core/keeper.hpp"
 #include "drover/core/run_control.hpp"
 #include "drover/machine/gradient.hpp"
 #include "drover/machine/update_rule.hpp"
@@ -27,6 +28,7 @@ struct FitOptions {
   std::uint64_t seed = 1;
   std::uint64_t check_every = 0;  ///< 0: never
   std::uint32_t patience = 0;     ///< 0: no early stopping
+  StateKeeper* keeper = nullptr;  ///< goes on from what it has, saves on the way and at the end
 };
 
 struct FitSummary {
@@ -40,6 +42,18 @@ struct FitSummary {
   std::string ended;                              ///< why, in words
   bool diverged = false;                          ///< objective or parameters were no longer finite
   bool stopped = false;                           ///< the control ended it
+
+  template <class Archive>
+  void visit(Archive& archive) {
+    archive(iterations);
+    for (std::vector<double>* numbers : {&iteration, &objective, &check_iteration, &log_mmd,
+                                         &held_out_log_likelihood, &training_log_likelihood})
+      archive(*numbers);
+    std::uint64_t checks = check_samples.size();
+    archive(checks);
+    check_samples.resize(static_cast<std::size_t>(checks));
+    for (std::vector<Value>& rows : check_samples) archive(rows);
+  }
 };
 
 /// Samples of the machine as it is: rows of all its variables.

@@ -73,6 +73,9 @@ class SampledGradient : public GradientSource {
   }
   std::string_view objective() const override { return moment_gap; }
 
+  void save(SaveArchive& archive) override { sampler_->save(archive); }
+  void load(LoadArchive& archive) override { sampler_->load(archive); }
+
  private:
   TrainingData data_;
   std::unique_ptr<MachineSampler> sampler_;
@@ -121,6 +124,9 @@ class BlockGibbsGradient : public GradientSource {
     return root_mean_square(gradient);
   }
   std::string_view objective() const override { return moment_gap; }
+
+  void save(SaveArchive& archive) override { hidden_.visit(archive); }
+  void load(LoadArchive& archive) override { hidden_.visit(archive); }
 
  private:
   void follow_hidden_means(std::span<const float> of_batch) {

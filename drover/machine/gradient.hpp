@@ -29,6 +29,9 @@ class GradientSource {
   /// The gradient on these rows of the data; returns what is to be shown as progress (see objective()).
   virtual double gradient(const BinaryMachine& machine, std::span<const std::uint32_t> rows,
                           std::uint64_t iteration, Statistics& gradient) = 0;
+  /// What is kept between two calls, for checkpoints.
+  virtual void save(SaveArchive&) {}
+  virtual void load(LoadArchive&) {}
   /// What gradient() returns, in words.
   virtual std::string_view objective() const = 0;
 };

@@ -31,6 +31,14 @@ const SpinGraph& graph_of(const BinaryMachine& machine, SpinGraph& kept) {
   return kept;
 }
 
+template <class Archive, class State>
+void visit_states(Archive& archive, std::vector<State>& states) {
+  std::uint64_t count = states.size();
+  archive(count);
+  states.resize(count);
+  for (State& state : states) state.visit(archive);
+}
+
 class GibbsMachineSampler : public MachineSampler {
  public:
   explicit GibbsMachineSampler(const MachineSamplerOptions& options) : options_(options) {}
@@ -53,6 +61,9 @@ class GibbsMachineSampler : public MachineSampler {
     });
   }
 
+  void save(SaveArchive& archive) override { visit_states(archive, states_); }
+  void load(LoadArchive& archive) override { visit_states(archive, states_); }
+
  private:
   MachineSamplerOptions options_;
   SpinGraph graph_;
@@ -74,7 +85,16 @@ class GwgMachineSampler : public MachineSampler {
                 [](const auto& state, std::size_t v) { return state.values[v] != 0; });
   }
 
+  void save(SaveArchive& archive) override { visit(archive); }
+  void load(LoadArchive& archive) override { visit(archive); }
+
  private:
+  template <class Archive>
+  void visit(Archive& archive) {
+    visit_states(archive, states_);
+    visit_states(archive, dense_states_);
+  }
+
   static constexpr double dense_share = 0.25;  ///< of all pairs: from here on whole rows beat lists
 
   template <class Kernel, class State, class ValueOf>
@@ -135,7 +155,17 @@ class PmpMachineSampler : public MachineSampler {
         batch.words[i * batch.stride + c / 64] |= std::uint64_t{states_[c * n + i]} << (c % 64);
   }
 
+  void save(SaveArchive& archive) override { visit(archive); }
+  void load(LoadArchive& archive) override { visit(archive); }
+
  private:
+  template <class Archive>
+  void visit(Archive& archive) {
+    archive(noise_);
+    archive(messages_.problems);
+    archive(messages_.values);
+  }
+
   /// Moves the two normal numbers of a variable on and returns the difference of their Gumbel numbers.
   float next_noise(const Random& random, std::uint64_t iteration, std::uint32_t chain, std::uint32_t site,
                    bool fresh, float* z) const {

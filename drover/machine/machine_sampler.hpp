@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "drover/core/archive.hpp"
 #include "drover/machine/bit_batch.hpp"
 #include "drover/model/binary_machine.hpp"
 
@@ -20,6 +21,9 @@ class MachineSampler {
   virtual ~MachineSampler() = default;
   /// Fills `batch` with states of all variables.
   virtual void draw(const BinaryMachine& machine, std::uint64_t iteration, BitBatch& batch) = 0;
+  /// The chains, for checkpoints; a sampler that none is made of keeps nothing.
+  virtual void save(SaveArchive&) {}
+  virtual void load(LoadArchive&) {}
 };
 
 struct MachineSamplerOptions {

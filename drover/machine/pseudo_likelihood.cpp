@@ -201,12 +201,18 @@ PseudoLikelihoodFit fit_pseudo_likelihood(std::span<const Value> rows, std::size
   std::vector<double> parameters(objective.parameters(), 0.0), last = parameters;
   PseudoLikelihoodFit fit;
   LbfgsSummary so_far;
+  const ValueAndGradient function = with_kept_values(
+      [&](std::span<const double> x, std::span<double> gradient) {
+        const double value = objective.value_and_gradient(x, gradient, control);
+        if (control.should_stop()) throw Stopped{};
+        return value;
+      },
+      options.parts);
   try {
     fit.summary = minimise(
         parameters,
         [&](std::span<const double> x, std::span<double> gradient) {
-          const double value = objective.value_and_gradient(x, gradient, control);
-          if (control.should_stop()) throw Stopped{};
+          const double value = function(x, gradient);
           last.assign(x.begin(), x.end());
           return value;
         },

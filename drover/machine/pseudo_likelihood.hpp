@@ -63,6 +63,7 @@ class PseudoLikelihood {
 struct PseudoLikelihoodOptions {
   double l2 = 1;
   LbfgsOptions minimiser{};
+  PartKeeper* parts = nullptr;  ///< for values and gradients
 };
 
 struct PseudoLikelihoodFit {

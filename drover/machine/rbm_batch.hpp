@@ -34,6 +34,12 @@ struct ActiveUnits {
     list.resize(rows * unit_count + 64);  // a whole vector may be stored at the end
     count.resize(rows);
   }
+  template <class Archive>
+  void visit(Archive& archive) {
+    archive(units);
+    archive(list);
+    archive(count);
+  }
   std::size_t rows() const { return count.size(); }
   std::span<const std::uint32_t> row(std::size_t r) const { return {list.data() + r * units, count[r]}; }
 };

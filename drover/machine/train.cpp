@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "drover/core/chooser.hpp"
 #include "drover/core/error.hpp"
 #include "drover/machine/pseudo_likelihood.hpp"
 #include "drover/machine/rbm_likelihood.hpp"
@@ -34,6 +35,7 @@ TrainResult train_pseudo_likelihood(BinaryMachine& machine, const TrainingData& 
   fit_options.minimiser.max_iterations = options.fit.iterations;
   fit_options.minimiser.l1 = options.fit.update.l1;
   fit_options.minimiser.l1_begin = machine.variables();
+  fit_options.parts = options.parts;
   const PseudoLikelihoodFit fitted = fit_pseudo_likelihood(data.values, data.variables, fit_options, control);
   std::copy(fitted.machine.biases.begin(), fitted.machine.biases.end(), machine.biases.begin());
   std::copy(fitted.machine.weights.begin(), fitted.machine.weights.end(), machine.weights.begin());
@@ -99,14 +101,19 @@ TrainChoice choose_train_method(const BinaryMachine& machine, TrainMethod asked)
     if (!reason.empty()) throw Error(ErrorKind::misfit, reason);
     return {asked, ""};
   }
-  if (machine.variables() <= affordable_exact)
-    return {TrainMethod::exact, "the joint states are few enough to enumerate at every step"};
-  if (machine.kind == MachineKind::rbm)
-    return {TrainMethod::block_gibbs, "layers of a restricted machine are drawn at once"};
-  if (machine.hidden == 0)
-    return {TrainMethod::pseudo_likelihood,
-            "nothing is hidden, so a convex objective without sampling will do"};
-  return {TrainMethod::gibbs, "hidden variables need samples"};
+  const auto why_not_automatic = [&](TrainMethod method) -> std::string {
+    if (method == TrainMethod::exact && machine.variables() > affordable_exact)
+      return "there are too many joint states";
+    return why_not(machine, method);
+  };
+  auto chosen = choose<TrainMethod>(
+      {{TrainMethod::exact, "exact", "the joint states are few enough to enumerate at every step"},
+       {TrainMethod::block_gibbs, "block-gibbs", "layers of a restricted machine are drawn at once"},
+       {TrainMethod::pseudo_likelihood, "pseudo-likelihood",
+        "nothing is hidden, so a convex objective without sampling will do"},
+       {TrainMethod::gibbs, "gibbs", "hidden variables need samples"}},
+      why_not_automatic);
+  return {chosen.choice, std::move(chosen.because)};
 }
 
 BitBatch sample_machine(const BinaryMachine& machine, TrainMethod method, std::uint32_t rows,

@@ -14,6 +14,7 @@
 #include <string_view>
 #include <vector>
 
+#include "drover/core/keeper.hpp"
 #include "drover/core/option_list.hpp"
 #include "drover/machine/fit.hpp"
 
@@ -38,6 +39,7 @@ struct TrainOptions {
   FitOptions fit{};
   MachineSamplerOptions sampler{};
   double weight_deviation = 0.01;
+  PartKeeper* parts = nullptr;  ///< pseudo-likelihood goes on from what it has; fit.keeper is for the others
 };
 
 struct TrainChoice {

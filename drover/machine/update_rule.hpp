@@ -43,6 +43,13 @@ class UpdateRule {
   /// rate is multiplied by `share`.
   void step(std::span<float> parameters, std::span<const float> gradient, bool penalised, double share = 1);
 
+  template <class Archive>
+  void visit(Archive& archive) {
+    archive(steps_);
+    archive(velocity_);
+    archive(square_);
+  }
+
  private:
   UpdateOptions options_;
   std::uint64_t steps_ = 0;

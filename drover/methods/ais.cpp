@@ -5,7 +5,9 @@
 #include <cmath>
 
 #include "drover/methods/all.hpp"
+#include "drover/methods/chains.hpp"
 #include "drover/methods/gibbs_kernel.hpp"
+#include "drover/run/part_log.hpp"
 #include "drover/sample/anneal/annealed_importance.hpp"
 
 namespace drover {
@@ -28,6 +30,12 @@ LogZResult logz(const Problem& problem, const RunControl& control) {
   options.sweeps =
       chains.sweeps.value_or(static_cast<std::uint64_t>(std::clamp(5e9 / per_sweep, 200.0, 5000.0)));
   options.control = &control;
+  const auto parts = make_part_log(problem.options().checkpoint,
+                                   run_line(problem, "ais", Task::logz,
+                                            fmt::format("chains {} sweeps {} scan {}", options.chains,
+                                                        options.sweeps, choice_name(chains.scan))),
+                                   control);
+  options.parts = parts.get();
   const ImportanceResult estimate = with_lane_kernel(problem, options.chains, [&](const auto& kernel) {
     return annealed_importance(problem.graph(), kernel, options);
   });
@@ -67,7 +75,7 @@ Method ais_method() {
           nullptr,
           logz,
           nullptr,
-          "chains sweeps scan"};
+          "chains sweeps scan checkpoint checkpoint-every resume"};
 }
 
 }  // namespace drover

@@ -1,13 +1,16 @@
 // The registry's entry for annealed Gibbs (drover/sample/anneal/annealed_gibbs.hpp).
 #include "drover/sample/anneal/annealed_gibbs.hpp"
 
+#include <fmt/format.h>
 #include <tbb/task_arena.h>
 
 #include <algorithm>
 #include <cmath>
 
 #include "drover/methods/all.hpp"
+#include "drover/methods/chains.hpp"
 #include "drover/methods/gibbs_kernel.hpp"
+#include "drover/run/part_log.hpp"
 
 namespace drover {
 
@@ -46,6 +49,16 @@ BestStateResult map(const Problem& problem, const RunControl& control) {
   }
   // With a time limit and neither chains nor sweeps, batches follow one another until the time is up.
   const bool by_time = control.has_time_limit() && !chains.count && !chains.sweeps;
+  if (by_time && (!problem.options().checkpoint.file.empty() || problem.options().checkpoint.resume))
+    throw OptionError("checkpoint", problem.options().checkpoint.file,
+                      "chains or sweeps as well: what fits into a time limit is no run that can go on");
+  const auto parts =
+      make_part_log(problem.options().checkpoint,
+                    run_line(problem, "annealed-gibbs", Task::map,
+                             fmt::format("chains {} sweeps {} scan {} hottest {:.17g}", options.reads,
+                                         options.sweeps, choice_name(chains.scan), options.range.hot)),
+                    control);
+  options.parts = parts.get();
   BestStateResult result;
   if (by_time) {
     options.sweeps = static_cast<std::uint64_t>(usual_sweeps);
@@ -93,7 +106,7 @@ Method annealed_gibbs_method() {
           map,
           nullptr,
           nullptr,
-          "chains sweeps scan min-inverse-temperature"};
+          "chains sweeps scan min-inverse-temperature checkpoint checkpoint-every resume"};
 }
 
 }  // namespace drover

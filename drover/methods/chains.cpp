@@ -108,6 +108,11 @@ std::string run_line(const Problem& problem, std::string_view method, Task task,
                      fingerprint(problem.graph()));
 }
 
+std::string run_line(const Problem& problem, std::string_view method, Task task, std::string_view settings) {
+  return fmt::format("{} {} {} seed {} {} variables {} model {:016x}\n", version(), task_name(task), method,
+                     problem.options().seed, settings, problem.graph().size(), fingerprint(problem.graph()));
+}
+
 void check_resumed_burn_in(const InferenceOptions& options, std::uint64_t burn_in) {
   const auto asked = options.chains.burn_in;
   if (!asked || *asked == burn_in) return;

@@ -45,6 +45,8 @@ std::vector<std::vector<Value>> starting_states(const Problem& problem, std::uin
 
 /// What must not change between two parts of a run, as one line.
 std::string run_line(const Problem& problem, std::string_view method, Task task, const ChainOptions& options);
+/// The same for what runs no chains; `settings` in words.
+std::string run_line(const Problem& problem, std::string_view method, Task task, std::string_view settings);
 
 /// Fills marginals, errors, R-hat, ESS, convergence and their warnings from the store.
 void fill_marginals(const Graph& graph, const SegmentStore& store, MarginalsResult& result);

@@ -3,6 +3,7 @@
 
 #include "drover/compile/lattice.hpp"
 #include "drover/compile/spin_graph.hpp"
+#include "drover/compile/stoppable.hpp"
 #include "drover/methods/chains.hpp"
 #include "drover/sample/gibbs/gibbs_spin_bytes.hpp"
 #include "drover/sample/gibbs/gibbs_spin_chain.hpp"
@@ -22,7 +23,7 @@ template <class Use>
 auto with_lane_kernel(const Problem& problem, std::uint32_t chains, Use use) {
   const Scan scan = problem.options().chains.scan;
   if (problem.graph().is_spin()) {
-    const SpinGraph spins = spin_graph(problem.graph());
+    const SpinGraph spins = spin_graph(problem.graph(), problem.control());
     if (use_bytes(spins)) return use(GibbsSpinBytes(spins, scan));
     return use(GibbsSpinLanes(spins, scan));
   }
@@ -46,7 +47,7 @@ auto with_gibbs_kernel(const Problem& problem, std::uint32_t chains, Use use) {
     return with_lane_kernel(problem, chains,
                             [&](const auto& kernel) { return use(kernel, "chains as lanes"); });
   if (problem.graph().is_spin()) {
-    const SpinGraph spins = spin_graph(problem.graph());
+    const SpinGraph spins = spin_graph(problem.graph(), problem.control());
     if (const auto lattice = recognise_lattice(spins); lattice && lattice->is_checkerboard()) {
       if (const auto equal = equal_lattice(*lattice); equal && equal->width >= 200)
         return use(GibbsSpinEqualLattice(*equal), "one chain on a lattice of equal couplings, by bit logic");

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "drover/compile/spin_graph.hpp"
+#include "drover/compile/stoppable.hpp"
 #include "drover/methods/all.hpp"
 #include "drover/methods/chains.hpp"
 #include "drover/sample/gibbs/gibbs_with_gradients.hpp"
@@ -12,7 +13,7 @@ namespace {
 
 std::string why_not(const Problem& problem, Task) {
   if (!problem.graph().is_spin()) return "gwg is for binary variables with pair factors and no hard zeros";
-  const double field = largest_field(spin_graph(problem.graph()));
+  const double field = largest_field(spin_graph(problem.graph(), problem.control()));
   if (!(field <= GibbsWithGradients::most_field))
     return fmt::format("gwg is for log factors that add up to at most {} at a variable, here {:.3g}",
                        GibbsWithGradients::most_field, field);
@@ -25,7 +26,7 @@ struct GradientsAdapter {
 
   template <class Go>
   static auto run(const Problem& problem, const ChainOptions&, const RunControl&, Go go) {
-    const SpinGraph spins = spin_graph(problem.graph());
+    const SpinGraph spins = spin_graph(problem.graph(), problem.control());
     const GibbsWithGradients kernel(spins);
     Moves moves;
     auto result = go("gwg", kernel, [&](const Moves& all) { moves = all; });

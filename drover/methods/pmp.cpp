@@ -10,6 +10,7 @@
 #include "drover/methods/all.hpp"
 #include "drover/methods/chains.hpp"
 #include "drover/methods/message_passing.hpp"
+#include "drover/run/part_log.hpp"
 #include "drover/sample/pmp/perturb_and_max_product.hpp"
 
 namespace drover {
@@ -33,10 +34,28 @@ BatchOptions batch_options(const Problem& problem) {
   return options;
 }
 
+void visit_block(SaveArchive& archive, std::span<Value> states, std::span<double> maxima) {
+  std::vector<Value> values(states.begin(), states.end());
+  std::vector<double> numbers(maxima.begin(), maxima.end());
+  archive(values);
+  archive(numbers);
+}
+
+void visit_block(LoadArchive& archive, std::span<Value> states, std::span<double> maxima) {
+  std::vector<Value> values;
+  std::vector<double> numbers;
+  archive(values);
+  archive(numbers);
+  if (values.size() != states.size() || numbers.size() != maxima.size())
+    throw Error(ErrorKind::bad_data, "the checkpoint is not that of this run: its blocks have another size");
+  std::ranges::copy(values, states.begin());
+  std::ranges::copy(numbers, maxima.begin());
+}
+
 /// Draws in blocks that fit in memory and hands each on: use(states, maxima).
 using UseBlock = std::function<void(std::span<const Value>, std::span<const double>)>;
 
-std::uint64_t draw_all(const Problem& problem, const RunControl& control, std::uint64_t wanted,
+std::uint64_t draw_all(const Problem& problem, Task task, const RunControl& control, std::uint64_t wanted,
                        const UseBlock& use) {
   const Graph& graph = problem.compact_graph();
   const PerturbAndMaxProduct sampler(graph, batch_options(problem));
@@ -44,11 +63,22 @@ std::uint64_t draw_all(const Problem& problem, const RunControl& control, std::u
       std::clamp<std::size_t>((std::size_t{1} << 22) / (graph.size() + 1), 16, 256) / 16 * 16;
   std::vector<Value> states(block * graph.size());
   std::vector<double> maxima(block);
+  const BatchOptions solver = batch_options(problem);
+  const auto parts = make_part_log(problem.options().checkpoint,
+                                   run_line(problem, "pmp", task,
+                                            fmt::format("samples {} iterations {} damping {:.9g}", wanted,
+                                                        solver.iterations, solver.damping)),
+                                   control);
   std::uint64_t done = 0;
   while (done < wanted && !(done > 0 && control.should_stop())) {
     const auto count = static_cast<std::size_t>(std::min<std::uint64_t>(block, wanted - done));
     const std::span<Value> some = std::span(states).first(count * graph.size());
-    sampler.draw(problem.options().seed, done, count, some, std::span(maxima).first(count));
+    recall_or_do(
+        parts.get(), done, [&](auto& archive) { visit_block(archive, some, std::span(maxima).first(count)); },
+        [&] {
+          sampler.draw(problem.options().seed, done, count, some, std::span(maxima).first(count));
+          return true;
+        });
     use(some, std::span(maxima).first(count));
     done += count;
     Progress progress;
@@ -105,7 +135,7 @@ MarginalsResult marginals(const Problem& problem, const RunControl& control) {
   std::optional<JointCounter> joints;
   if (JointCounter::wanted(problem)) joints.emplace(problem, 16);
   std::uint32_t counted_draws = 0;
-  const std::uint64_t draws = draw_all(problem, control, wanted_draws(problem.options()),
+  const std::uint64_t draws = draw_all(problem, Task::marginals, control, wanted_draws(problem.options()),
                                        [&](std::span<const Value> states, std::span<const double> maxima) {
                                          for (std::size_t s = 0; s < maxima.size(); ++s) {
                                            const auto x = states.subspan(s * graph.size(), graph.size());
@@ -150,7 +180,7 @@ LogZResult logz(const Problem& problem, const RunControl& control) {
   const Graph& graph = problem.compact_graph();
   double sum = 0, squares = 0, best = log_zero;
   const std::uint64_t draws =
-      draw_all(problem, control, wanted_draws(problem.options()),
+      draw_all(problem, Task::logz, control, wanted_draws(problem.options()),
                [&](std::span<const Value> states, std::span<const double> maxima) {
                  for (std::size_t s = 0; s < maxima.size(); ++s) {
                    sum += maxima[s];
@@ -188,7 +218,7 @@ BestStateResult map(const Problem& problem, const RunControl& control) {
   std::optional<IteratedModes> modes;
   if (problem.graph().gates.size() == 0) modes.emplace(problem.graph());
   const std::uint64_t draws =
-      draw_all(problem, control, std::min<std::uint64_t>(256, wanted_draws(problem.options())),
+      draw_all(problem, Task::map, control, std::min<std::uint64_t>(256, wanted_draws(problem.options())),
                [&](std::span<const Value> states, std::span<const double> maxima) {
                  for (std::size_t s = 0; s < maxima.size(); ++s) {
                    const auto x = states.subspan(s * graph.size(), graph.size());
@@ -211,7 +241,7 @@ SampleResult sample(const Problem& problem, const RunControl& control, DrawConsu
   SampleResult result;
   std::uint64_t broken = 0;
   consumer.begin(1);
-  result.draws = draw_all(problem, control, wanted_samples(problem.options()),
+  result.draws = draw_all(problem, Task::sample, control, wanted_samples(problem.options()),
                           [&](std::span<const Value> states, std::span<const double> maxima) {
                             for (std::size_t s = 0; s < maxima.size(); ++s) {
                               const auto x = states.subspan(s * graph.size(), graph.size());
@@ -240,7 +270,7 @@ Method pmp_method() {
           map,
           logz,
           sample,
-          "samples iterations damping pairs joint check",
+          "samples iterations damping pairs joint check checkpoint checkpoint-every resume",
           1e30,
           true};
 }

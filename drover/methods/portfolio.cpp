@@ -60,7 +60,9 @@ class PartSearch {
         seed_(problem.options().seed) {
     InferenceOptions options;
     options.seed = problem.options().seed;
-    annealed_ = std::make_unique<Problem>(compile(part.model), options, problem.control());
+    // Without a control: what ends the run must not end what lays out a kernel, when there is a state
+    // already.
+    annealed_ = std::make_unique<Problem>(compile(part.model), options);
     const Graph& graph = annealed_->graph();
     double links = 2 * static_cast<double>(graph.pair_count()) + static_cast<double>(graph.unary.size());
     for (std::size_t f = 0; f < graph.tables.size(); ++f)

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "drover/compile/cluster_bonds.hpp"
+#include "drover/compile/stoppable.hpp"
 #include "drover/methods/all.hpp"
 #include "drover/methods/dual_bound.hpp"
 #include "drover/methods/gibbs_kernel.hpp"
@@ -75,7 +76,7 @@ template <class Use>
 auto with_kernel(const Problem& problem, std::uint32_t chains, Use use) {
   const auto nothing = [](RunFacts&) {};
   if (problem.graph().is_spin()) {
-    const SpinGraph spins = spin_graph(problem.graph());
+    const SpinGraph spins = spin_graph(problem.graph(), problem.control());
     if (use_long_chains(problem, chains))
       return use(PrimalDualChain(spins), "one chain by pairs and variables", nothing);
     return use(PrimalDualLanes(spins), "chains as lanes", nothing);
@@ -119,7 +120,8 @@ struct TreeAdapter {
 
 LogZResult logz(const Problem& problem, const RunControl& control) {
   const DualLogZOptions options = dual_bound_options(problem, control);
-  return dual_bound_result(problem, options, dual_log_z(spin_edges(spin_graph(problem.graph())), options));
+  return dual_bound_result(problem, options,
+                           dual_log_z(spin_edges(spin_graph(problem.graph(), problem.control())), options));
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "drover/compile/spin_graph.hpp"
+#include "drover/compile/stoppable.hpp"
 #include "drover/core/random.hpp"
 #include "drover/infer/mean_field.hpp"
 #include "drover/infer/primal_dual_em.hpp"
@@ -23,7 +24,8 @@ std::string why_not(const Problem& problem, Task) {
 
 // One climb from the signs of the fields, then from random states: as many climbs as chains are asked for.
 BestStateResult map(const Problem& problem, const RunControl& control) {
-  const PrimalDualEm em(spin_edges(spin_graph(problem.graph())), problem.options().dual.forest);
+  const PrimalDualEm em(spin_edges(spin_graph(problem.graph(), problem.control())),
+                        problem.options().dual.forest);
   const std::uint32_t climbs = problem.options().chains.count.value_or(16);
   const Random random(problem.options().seed, Stream::start);
   BestStateResult result;
@@ -95,7 +97,8 @@ DualRun run_from(const PrimalDualMeanField& dual, const MeanField& field, std::v
 // The best of several starts: the unaries alone, then random ones. (Without fields the first is a saddle
 // that no update leaves.)
 MeanFieldRun run_mean_field(const Problem& problem, const RunControl& control, RunFacts& facts) {
-  const PrimalDualMeanField dual(spin_edges(spin_graph(problem.graph())), problem.options().dual.forest);
+  const PrimalDualMeanField dual(spin_edges(spin_graph(problem.graph(), problem.control())),
+                                 problem.options().dual.forest);
   MeanFieldOptions options;
   options.iterations = problem.options().messages.iterations.value_or(options.iterations);
   const MeanField field(problem.graph());

@@ -6,6 +6,8 @@
 #include <cmath>
 #include <vector>
 
+#include "drover/compile/stoppable.hpp"
+#include "drover/core/chooser.hpp"
 #include "drover/core/error.hpp"
 #include "drover/methods/all.hpp"
 #include "drover/methods/method.hpp"
@@ -92,7 +94,7 @@ Problem::Problem(Graph graph, InferenceOptions options, const RunControl& contro
 
 Problem::Problem(const Model& model, const Evidence& evidence, InferenceOptions options,
                  const RunControl& control, std::span<const std::vector<VariableId>> joint)
-    : Problem(compile(model, evidence), std::move(options), control, joint) {
+    : Problem(compile(model, evidence, PairTables::recognised, control), std::move(options), control, joint) {
   model_ = &model;
   evidence_ = evidence;
 }
@@ -248,36 +250,40 @@ std::vector<std::string_view> preference(const Problem& problem, Task task) {
   return {};
 }
 
+Choice named_method(const Problem& problem, Task task) {
+  const std::string& wanted = problem.options().method;
+  const Method& method = method_named(wanted);
+  if (!method.does(task))
+    throw Error(ErrorKind::misfit, fmt::format("method {} does not do {}; these do: {}", wanted,
+                                               task_name(task), methods_for(task, nullptr)));
+  const std::string reason = why_not(method, problem, task);
+  if (!reason.empty())
+    throw Error(ErrorKind::misfit, fmt::format("method {} does not fit this model: {}; these do: {}", wanted,
+                                               reason, methods_for(task, &problem)));
+  return {&method, ""};
+}
+
+template <class WhyNot>
+Choice first_that_fits(std::span<const Candidate<const Method*>> candidates, WhyNot why_not) {
+  std::string refused;
+  auto chosen = choose(candidates, why_not, refused);
+  if (!chosen) throw Error(ErrorKind::misfit, fmt::format("no method fits this model: {}", refused));
+  return {chosen->choice, std::move(chosen->because)};
+}
+
 }  // namespace
 
 Choice choose_method(const Problem& problem, Task task, bool tried_exact) {
-  const std::string& wanted = problem.options().method;
-  if (wanted != "auto") {
-    const Method& method = method_named(wanted);
-    if (!method.does(task))
-      throw Error(ErrorKind::misfit, fmt::format("method {} does not do {}; these do: {}", wanted,
-                                                 task_name(task), methods_for(task, nullptr)));
-    const std::string reason = why_not(method, problem, task);
-    if (!reason.empty())
-      throw Error(ErrorKind::misfit, fmt::format("method {} does not fit this model: {}; these do: {}",
-                                                 wanted, reason, methods_for(task, &problem)));
-    return {&method, ""};
-  }
-  std::string refused;
-  for (std::string_view name : preference(problem, task)) {
-    const Method& method = method_named(name);
-    const std::string reason = tried_exact && name == "exact"
-                                   ? "exact inference took more than its share of the time"
-                                   : why_not(method, problem, task);
-    if (!reason.empty()) {
-      refused += fmt::format("{}{}: {}", refused.empty() ? "" : "; ", name, reason);
-      continue;
-    }
-    if (name == "exact") return {&method, exact_reason(problem)};
-    return {&method, refused.empty() ? fmt::format("it fits this model: {}", method.summary)
-                                     : fmt::format("not {}", refused)};
-  }
-  throw Error(ErrorKind::misfit, fmt::format("no method fits this model: {}", refused));
+  if (problem.options().method != "auto") return named_method(problem, task);
+  std::vector<Candidate<const Method*>> candidates;
+  for (std::string_view name : preference(problem, task))
+    candidates.push_back({&method_named(name), name, ""});
+  Choice choice = first_that_fits(candidates, [&](const Method* method) {
+    return tried_exact && method->name == "exact" ? "exact inference took more than its share of the time"
+                                                  : why_not(*method, problem, task);
+  });
+  if (choice.method->name == "exact") choice.because = exact_reason(problem);
+  return choice;
 }
 
 }  // namespace drover

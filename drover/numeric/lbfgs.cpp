@@ -67,6 +67,31 @@ const char* in_words(int code) {
 
 }  // namespace
 
+ValueAndGradient with_kept_values(ValueAndGradient function, PartKeeper* parts, std::uint64_t first_part) {
+  if (parts == nullptr) return function;
+  return [function = std::move(function), parts, part = first_part](std::span<const double> x,
+                                                                    std::span<double> gradient) mutable {
+    double value = 0;
+    std::vector<double> kept;
+    recall_or_do(
+        parts, part++,
+        [&](auto& archive) {
+          archive(value);
+          archive(kept);
+        },
+        [&] {
+          value = function(x, gradient);
+          kept.assign(gradient.begin(), gradient.end());
+          return true;
+        });
+    if (kept.size() != gradient.size())
+      throw Error(ErrorKind::bad_data,
+                  "the checkpoint is not that of this run: it has another number of weights");
+    std::copy(kept.begin(), kept.end(), gradient.begin());
+    return value;
+  };
+}
+
 LbfgsSummary minimise(std::vector<double>& x, const ValueAndGradient& function, const LbfgsOptions& options,
                       const LbfgsStop& stop) {
   LbfgsSummary summary;

@@ -11,6 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "drover/core/keeper.hpp"
+
 namespace drover {
 
 struct LbfgsOptions {
@@ -34,6 +36,11 @@ struct LbfgsSummary {
 
 /// Returns F(x) and writes its gradient.
 using ValueAndGradient = std::function<double(std::span<const double> x, std::span<double> gradient)>;
+
+/// The same function; values and gradients that `parts` has are taken from there, others are kept in it,
+/// under the numbers of the calls from `first_part` on. So a minimisation can be done again up to where it
+/// was.
+ValueAndGradient with_kept_values(ValueAndGradient function, PartKeeper* parts, std::uint64_t first_part = 0);
 
 /// Asked after each iteration; true ends the minimisation with the best x so far.
 using LbfgsStop = std::function<bool(std::size_t iteration, double value)>;

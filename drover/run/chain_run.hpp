@@ -14,10 +14,10 @@
 #include <string>
 #include <vector>
 
+#include "drover/core/archive.hpp"
 #include "drover/core/large_memory.hpp"
 #include "drover/core/parallel.hpp"
 #include "drover/core/run_control.hpp"
-#include "drover/run/archive.hpp"
 #include "drover/run/segment_diagnostics.hpp"
 #include "drover/run/segment_store.hpp"
 #include "drover/sample/kernel.hpp"

@@ -4,36 +4,21 @@
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <zlib.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <limits>
-#include <vector>
 
 #include "drover/core/checksum.hpp"
 #include "drover/core/error.hpp"
 #include "drover/io/atomic_file.hpp"
 #include "drover/io/temporary_file.hpp"
+#include "drover/io/whole_file.hpp"
 
 namespace drover {
 
 namespace {
-
-// Also what AtomicFile has compressed, as it does when the name ends in .gz.
-std::string read_whole(const std::string& path) {
-  gzFile file = gzopen(path.c_str(), "rb");
-  if (file == nullptr) throw Error(ErrorKind::cannot_read, fmt::format("{}: cannot be read", path));
-  std::string content;
-  std::vector<char> block(std::size_t{1} << 18);
-  int read = 0;
-  while ((read = gzread(file, block.data(), static_cast<unsigned>(block.size()))) > 0)
-    content.append(block.data(), static_cast<std::size_t>(read));
-  gzclose(file);
-  if (read < 0) fail_at({path}, "this checkpoint is damaged: it cannot be decompressed");
-  return content;
-}
 
 std::string size_and_checksum(const std::string& payload) {
   Checksum checksum;
@@ -64,21 +49,28 @@ int lock_beside(const std::string& path) {
 
 }  // namespace
 
+CheckpointLock::CheckpointLock(const std::string& path) : name_(path + ".lock") {
+  if (!path.empty()) descriptor_ = lock_beside(path);
+}
+
+CheckpointLock::~CheckpointLock() {
+  if (descriptor_ < 0) return;
+  unlink(name_.c_str());
+  close(descriptor_);
+}
+
 Checkpoint::Checkpoint(const Checkpointing& options, std::string run, const RunControl& control)
     : path_(options.file),
       header_("drover checkpoint " + std::move(run)),
       seconds_between_(options.every),
       control_(control),
+      lock_(path_),
       next_save_(control.seconds() + options.every) {
   if (options.resume && !wanted()) throw OptionError("resume", "true", "a checkpoint file to go on from");
-  if (wanted()) lock_ = lock_beside(path_);
 }
 
 Checkpoint::~Checkpoint() {
   if (saving_.valid()) saving_.wait();
-  if (lock_ < 0) return;
-  unlink((path_ + ".lock").c_str());
-  close(lock_);
 }
 
 void Checkpoint::write(const std::string& payload) const {
@@ -106,7 +98,7 @@ void Checkpoint::wait() {
 }
 
 std::string Checkpoint::load() const {
-  const std::string content = read_whole(path_);
+  const std::string content = read_whole_file(path_, control_);
   const std::size_t first_end = content.find('\n');
   const std::size_t second_end =
       first_end == std::string::npos ? first_end : content.find('\n', first_end + 1);
@@ -119,6 +111,19 @@ std::string Checkpoint::load() const {
     fail_at({path_, 2},
             "this checkpoint is damaged: its content does not have the size and checksum it states");
   return payload;
+}
+
+CheckpointKeeper::CheckpointKeeper(const Checkpointing& options, std::string run, const RunControl& control)
+    : checkpoint_(options, std::move(run), control), resumes_(options.resume) {
+  if (resumes_) state_ = checkpoint_.load();
+}
+
+std::unique_ptr<CheckpointKeeper> make_state_keeper(const Checkpointing& options, std::string run,
+                                                    const RunControl& control) {
+  if (options.resume && options.file.empty())
+    throw OptionError("resume", "true", "a checkpoint file to go on from");
+  return options.file.empty() ? nullptr
+                              : std::make_unique<CheckpointKeeper>(options, std::move(run), control);
 }
 
 }  // namespace drover

@@ -9,12 +9,29 @@
 #include <atomic>
 #include <functional>
 #include <future>
+#include <memory>
 #include <string>
 
+#include "drover/core/keeper.hpp"
 #include "drover/core/run_control.hpp"
 #include "drover/run/inference_options.hpp"
 
 namespace drover {
+
+void describe(OptionList& list, Checkpointing& checkpoint);
+
+/// Held while a program uses a checkpoint; raises cannot_write when another does. Nothing without a name.
+class CheckpointLock {
+ public:
+  explicit CheckpointLock(const std::string& path);
+  ~CheckpointLock();
+  CheckpointLock(const CheckpointLock&) = delete;
+  CheckpointLock& operator=(const CheckpointLock&) = delete;
+
+ private:
+  std::string name_;
+  int descriptor_ = -1;
+};
 
 class Checkpoint {
  public:
@@ -43,9 +60,29 @@ class Checkpoint {
   std::string header_;
   double seconds_between_;
   const RunControl& control_;
-  int lock_ = -1;
+  CheckpointLock lock_;
   std::atomic<double> next_save_;
   std::future<void> saving_;
 };
+
+/// A loop's state in a checkpoint.
+class CheckpointKeeper final : public StateKeeper {
+ public:
+  CheckpointKeeper(const Checkpointing& options, std::string run, const RunControl& control);
+  const std::string* saved() const override { return resumes_ ? &state_ : nullptr; }
+  bool is_due() const override { return checkpoint_.is_due(); }
+  void save(std::string state) override { checkpoint_.save(std::move(state)); }
+  /// Until the last save is on the disk; raises what went wrong.
+  void wait() { checkpoint_.wait(); }
+
+ private:
+  Checkpoint checkpoint_;
+  bool resumes_;
+  std::string state_;
+};
+
+/// Null when no checkpoint is asked for.
+std::unique_ptr<CheckpointKeeper> make_state_keeper(const Checkpointing& options, std::string run,
+                                                    const RunControl& control);
 
 }  // namespace drover

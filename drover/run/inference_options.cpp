@@ -1,4 +1,5 @@
 #include "drover/run/inference_options.hpp"
+#include "drover/run/checkpoint.hpp"
 
 #include <algorithm>
 
@@ -30,7 +31,7 @@ void describe_chains(OptionList& list, InferenceOptions& options, Task task) {
                chains.count, {1, 1 << 20},
                "128 to 1024 by size (annealed-gibbs), 16 (icm, primal-dual-em, herded-gibbs)");
       list.add("sweeps", "N", "sweeps of one annealing run", chains.sweeps, {1, large},
-               "10^10 updates in all, between 200 and 10000 sweeps");
+               "10^10 updates in all, between 200 and 2000 sweeps");
       break;
     case Task::logz:
       list.add("chains", "N", "anneals of ais; chains of primal-dual and swendsen-wang; starts of mean field",
@@ -154,12 +155,14 @@ void describe(OptionList& list, InferenceOptions& options, Task task) {
     list.add("pairs", "also estimate the marginals of every pair that shares a factor", options.pairs);
     list.add("check", "compare with exact marginals when they can be had", options.check);
   }
-  if (sampling) {
-    list.add("checkpoint", "FILE", "save the run here, regularly and at the end", options.checkpoint.file);
-    list.add("checkpoint-every", "SECONDS", "how long to go on between two saves", options.checkpoint.every,
-             {1e-3, 1e9});
-    list.add("resume", "continue from the checkpoint, bit for bit", options.checkpoint.resume);
-  }
+  describe(list, options.checkpoint);
+}
+
+void describe(OptionList& list, Checkpointing& checkpoint) {
+  list.add("checkpoint", "FILE", "save the run here, regularly and at the end", checkpoint.file);
+  list.add("checkpoint-every", "SECONDS", "how long to go on between two saves", checkpoint.every,
+           {1e-3, 1e9});
+  list.add("resume", "continue from the checkpoint, bit for bit", checkpoint.resume);
 }
 
 }  // namespace drover

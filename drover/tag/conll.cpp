@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <unordered_map>
 
-#include "drover/io/model_archive.hpp"
+#include "drover/io/whole_file.hpp"
 #include "drover/text/tokeniser.hpp"
 
 namespace drover {
@@ -117,7 +117,7 @@ TaggedText read_conll(TextSource& source, const ConllOptions& options, const Run
 }
 
 TaggedText read_conll(const std::string& path, const ConllOptions& options, const RunControl& control) {
-  TextSource source(path);
+  TextSource source(path, control);
   return read_conll(source, options, control);
 }
 
@@ -175,15 +175,15 @@ std::size_t match_labels(TaggedText& text, const std::vector<std::string>& label
 }
 
 TaggedText read_plain_text(const std::string& path, const RunControl& control) {
-  const std::string characters = path == "-" ? std::string() : read_whole_file(path);
   TaggedText text;
   text.name = path;
-  std::string from_input;
+  std::string all;
   if (path == "-") {
-    TextSource source(path);
-    for (int c = source.get(); c >= 0; c = source.get()) from_input += static_cast<char>(c);
+    TextSource source(path, control);
+    for (int c = source.get(); c >= 0; c = source.get()) all += static_cast<char>(c);
+  } else {
+    all = read_whole_file(path, control);
   }
-  const std::string& all = path == "-" ? from_input : characters;
   Tokeniser tokeniser({.punctuation = true});
   std::vector<Token> tokens;
   std::uint32_t line = 0;

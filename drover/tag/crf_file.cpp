@@ -109,8 +109,8 @@ void write_crf(const std::string& path, const Crf& crf, const nlohmann::ordered_
   write_model_archive(path, crf_archive(crf, notes));
 }
 
-Crf read_crf(const std::string& path) {
-  return crf_from_archive(read_model_archive(path, "crf"));
+Crf read_crf(const std::string& path, const RunControl& control) {
+  return crf_from_archive(read_model_archive(path, "crf", control));
 }
 
 }  // namespace drover

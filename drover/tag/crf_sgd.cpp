@@ -79,6 +79,13 @@ class Sgd {
     return loss;
   }
 
+  template <class Archive>
+  void visit(Archive& archive) {
+    archive(stored_);
+    archive(pairs_);
+    archive(shrink_);
+  }
+
   double penalty() const {
     double squares = 0;
     for (float x : stored_) squares += static_cast<double>(x) * static_cast<double>(x);
@@ -147,7 +154,17 @@ CrfWeights train_by_sgd(const CrfData& data, std::size_t rows, std::size_t label
   for (std::size_t pass = 1; pass <= options.iterations; ++pass) {
     shuffle();
     double loss = 0;
-    for (std::uint32_t sentence : order) loss += sgd.step(sentence, 1 / (lambda * (t0 + time++)));
+    recall_or_do(
+        options.parts, pass,
+        [&](auto& archive) {
+          archive(loss);
+          archive(time);
+          sgd.visit(archive);
+        },
+        [&] {
+          for (std::uint32_t sentence : order) loss += sgd.step(sentence, 1 / (lambda * (t0 + time++)));
+          return true;
+        });
     if (!after(pass, loss + sgd.penalty(), [&] { return sgd.weights(); })) break;
   }
   return sgd.weights();

@@ -118,11 +118,14 @@ bool descend(CrfObjective<Real>& objective, const CrfTrainOptions& options, std:
              Watcher& watcher, CrfTrainSummary& summary) {
   const std::size_t before = summary.iterations;
   std::span<const double> latest;  // libLBFGS goes on from the point it looked at last
+  const ValueAndGradient evaluate = with_kept_values(
+      [&](std::span<const double> x, std::span<double> gradient) { return objective.evaluate(x, gradient); },
+      options.parts, std::is_same_v<Real, double> ? std::uint64_t{1} << 32 : 0);
   const LbfgsSummary result = minimise(
       v,
       [&](std::span<const double> x, std::span<double> gradient) {
         latest = x;
-        return objective.evaluate(x, gradient);
+        return evaluate(x, gradient);
       },
       {.max_iterations = options.iterations - before,
        .gradient_tolerance = 1e-6,

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "drover/core/keeper.hpp"
 #include "drover/tag/crf.hpp"
 #include "drover/tag/crf_data.hpp"
 #include "drover/tag/crf_objective.hpp"
@@ -31,6 +32,7 @@ struct CrfTrainOptions {
   std::uint32_t min_count = 1;   ///< features that occur less often are left out
   std::size_t patience = 0;      ///< stops when held-out F1 has not risen for so many iterations; 0: never
   std::uint64_t seed = 1;
+  PartKeeper* parts = nullptr;  ///< goes on from the evaluations (sgd: passes) that it has, and keeps others
 };
 
 struct CrfProgress {

@@ -163,7 +163,7 @@ CaseAnswers answer_cases(const Model& model, std::span<const Observations> rows,
   const Stated stated(model, options);
   const auto compiled = [&] {
     try {
-      return stated.compile();
+      return stated.compile(control);
     } catch (const Error& error) {
       if (error.kind() == ErrorKind::bad_data) fail_if_conflict(stated, answer.names, control);
       throw;

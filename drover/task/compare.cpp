@@ -9,6 +9,7 @@
 #include "drover/core/plural.hpp"
 #include "drover/diagnose/mmd.hpp"
 #include "drover/io/draws.hpp"
+#include "drover/io/whole_file.hpp"
 #include "drover/numeric/hold_out.hpp"
 
 namespace drover {
@@ -102,7 +103,8 @@ double log_or_unknown(double value) {
 }  // namespace
 
 DataTable read_rows(const std::string& path, const DataOptions& options, const RunControl& control) {
-  if (path.ends_with(".nc") || first_bytes(path, 10) == "chain,draw") return table_of(read_draws(path), path);
+  if (path.ends_with(".nc") || first_bytes(path, 10) == "chain,draw")
+    return table_of(read_draws(path, control), path);
   return read_data_table(path, options, control);
 }
 

@@ -8,6 +8,7 @@
 #include "drover/core/error.hpp"
 #include "drover/image/binary_posterior.hpp"
 #include "drover/image/grey_posterior.hpp"
+#include "drover/core/stop_check.hpp"
 #include "drover/methods/method.hpp"
 
 namespace drover {
@@ -54,6 +55,13 @@ InferenceOptions with_defaults(const InferenceOptions& given) {
   if (!options.chains.count) options.chains.count = 1;
   if (!options.chains.burn_in) options.chains.burn_in = 0;
   return options;
+}
+
+/// A method that gives no marginals is asked for a best state.
+Task task_of(const std::string& method) {
+  if (method == "auto") return Task::marginals;
+  const Method& named = method_named(method);
+  return !named.does(Task::marginals) && named.does(Task::map) ? Task::map : Task::marginals;
 }
 
 Details resolved_options(const DenoiseOptions& options, const InferenceOptions& inference,
@@ -187,9 +195,9 @@ bool looks_grey(const NoisyImage& image) {
 
 void describe(OptionList& list, DenoiseOptions& options) {
   describe(list, options.inference, Task::marginals);
-  for (const char* name :
-       {"thin", "samples", "scan", "target-rhat", "target-mcse", "bond-share", "redraw", "tolerance",
-        "forest", "temperatures", "min-inverse-temperature", "pairs", "check", "checkpoint", "resume"})
+  for (const char* name : {"thin", "samples", "scan", "target-rhat", "target-mcse", "bond-share", "redraw",
+                           "tolerance", "forest", "temperatures", "min-inverse-temperature", "pairs", "check",
+                           "checkpoint", "checkpoint-every", "resume"})
     list.remove(name);
   list.explain("method",
                "any method that gives marginals or a best state; auto: image-gibbs for black and white, "
@@ -221,7 +229,7 @@ Denoised denoise(const GreyImage& image, const DenoiseOptions& options, const Ru
     take_images(image, options, result);
     const bool grey_as_two = options.levels == 2 && !options.sigma && looks_grey(result.noisy);
     estimate(options, control, result);
-    fail_if_stopped(control, "denoising");
+    StopCheck(control, "denoising", "had a result").ask();
     Provenance& provenance = result.provenance;
     provenance.question = "denoise";
     provenance.input = options.input;
@@ -241,17 +249,17 @@ Denoised denoise(const GreyImage& image, const DenoiseOptions& options, const Ru
     }
     InferenceOptions inference = with_defaults(options.inference);
     inference.start = most_likely_states(result.noisy, options.levels);
-    Graph graph =
-        denoising_graph(result.noisy, result.sigma, options.levels, result.coupling, options.truncation);
+    Graph graph = denoising_graph(result.noisy, result.sigma, options.levels, result.coupling,
+                                  options.truncation, control);
     // Every pixel's probability of every level is worked out only where that costs little; else its mean
     // alone.
     constexpr std::size_t most_probabilities = std::size_t{1} << 22;
     for (std::uint32_t k = 0; graph.unary.size() > most_probabilities && k < options.levels; ++k)
       inference.state_values.push_back(static_cast<float>(level_of_state(k, options.levels)));
-    const Method& named = method_named(inference.method);
-    const Task task = !named.does(Task::marginals) && named.does(Task::map) ? Task::map : Task::marginals;
     const Problem problem(std::move(graph), inference, control);
+    const Task task = task_of(inference.method);
     const Method& method = *choose_method(problem, task).method;
+    inference.method = method.name;
     RunFacts facts = run_method(problem, method, task, options.levels, control, result.mean);
     result.sweeps = facts.sweeps;
     result.chains = facts.chains;

@@ -8,10 +8,13 @@
 #include <numeric>
 
 #include "drover/classify/online_logistic.hpp"
+#include "drover/core/checksum.hpp"
 #include "drover/core/error.hpp"
 #include "drover/herd/consistency.hpp"
 #include "drover/io/text_source.hpp"
 #include "drover/numeric/hold_out.hpp"
+#include "drover/run/draw_keeper.hpp"
+#include "drover/task/run_identity.hpp"
 
 namespace drover {
 
@@ -265,6 +268,14 @@ struct DataFacts {
   std::optional<Classification> classification{};
 };
 
+std::uint64_t checksum_of(const Moments& moments) {
+  Checksum sum;
+  sum.add(moments.values.data(), moments.values.size() * sizeof(double));
+  for (const Feature& feature : moments.set.features)
+    sum.add(feature.members().data(), feature.members().size_bytes());
+  return sum.value();
+}
+
 HerdResult run(const Moments& moments, const Model& names, DataFacts data, const HerdOptions& options,
                const std::string& input, StateSink& sink, const RunControl& control) {
   HerdResult result;
@@ -277,6 +288,7 @@ HerdResult run(const Moments& moments, const Model& names, DataFacts data, const
   HerdOptions described = options;
   OptionList list;
   describe(list, described);
+  remove_checkpoint_options(list);
   Details resolved;
   if (data.table != nullptr && options.features.empty())
     resolved["order"] = options.order.value_or(default_order);
@@ -304,13 +316,22 @@ HerdResult run(const Moments& moments, const Model& names, DataFacts data, const
   result.exact = herding.is_exact();
   if (options.search == HerdSearch::automatic) provenance.because = why(herding.search());
   sink.begin(result);
+  const auto take = [&](std::span<const Value> x) {
+    sink.take(x);
+    if (data.classification) data.classification->learn(x);
+  };
+  const auto wide = std::ranges::any_of(names.cardinalities, [](std::uint32_t k) { return k > 256; });
+  const auto keeper = make_draw_keeper(
+      options.checkpoint, run_identity(provenance, checksum_of(moments)), names.cardinalities.size(), wide,
+      [&](std::span<const Value> x, double) { take(x); }, control);
   const HerdSummary summary = run_herding(
       herding, options.samples, queries,
       [&](std::span<const Value> x) {
-        sink.take(x);
-        if (data.classification) data.classification->learn(x);
+        if (keeper) keeper->append(x);
+        take(x);
       },
-      control);
+      control, keeper.get());
+  if (keeper) keeper->wait();
   if (summary.samples == 0) fail_stopped(control, "herding");
 
   result.samples = summary.samples;
@@ -402,6 +423,7 @@ void describe(OptionList& list, HerdOptions& options) {
            options.test_rows, {1, 1e15}, "a fifth");
   list.add("seed", "N", "of which rows are kept apart; herding itself leaves nothing to chance", options.seed,
            {0, 1e15});
+  describe(list, options.checkpoint);
 }
 
 void StateFileSink::begin(const HerdResult& result) {

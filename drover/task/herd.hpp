@@ -21,6 +21,7 @@
 #include "drover/io/data_table.hpp"
 #include "drover/io/draws.hpp"
 #include "drover/io/evidence.hpp"
+#include "drover/run/inference_options.hpp"
 #include "drover/run/result.hpp"
 #include "drover/task/provenance.hpp"
 
@@ -42,6 +43,7 @@ struct HerdOptions {
   std::optional<std::uint64_t> test_rows{};  ///< kept apart for that; unset: a fifth
   std::uint64_t seed = 1;                    ///< of which rows are kept apart; herding itself has no chance
   std::string input{};                       ///< what the data are called; empty: the file's name
+  Checkpointing checkpoint{};
 };
 
 void describe(OptionList& list, HerdOptions& options);

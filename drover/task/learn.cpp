@@ -5,10 +5,13 @@
 #include <algorithm>
 #include <cmath>
 
+#include "drover/core/checksum.hpp"
 #include "drover/core/error.hpp"
 #include "drover/diagnose/mmd.hpp"
 #include "drover/io/machine_file.hpp"
 #include "drover/numeric/hold_out.hpp"
+#include "drover/run/part_log.hpp"
+#include "drover/task/run_identity.hpp"
 
 namespace drover {
 
@@ -149,7 +152,14 @@ Details resolved_options(const LearnOptions& options, const TrainOptions& train,
     for (const char* name : {"chains", "sweeps", "reset"}) list.remove(name);
   if (method != TrainMethod::pmp)
     for (const char* name : {"correlation", "damping"}) list.remove(name);
+  remove_checkpoint_options(list);
   return option_values(list);
+}
+
+std::uint64_t checksum_of(std::span<const Value> values) {
+  Checksum sum;
+  sum.add(values.data(), values.size_bytes());
+  return sum.value();
 }
 
 /// Two sets of rows: how far they are apart by either measure (diagnose/mmd.hpp).
@@ -242,7 +252,7 @@ void learn_rows(const DataTable& table, const LearnOptions& options, const RunCo
       training.begin(), training.begin() + static_cast<std::ptrdiff_t>(std::min(shown_samples, result.rows) *
                                                                        table.variables()));
 
-  const TrainOptions train_with = train_options(options, choice.method, result.rows, result.machine);
+  TrainOptions train_with = train_options(options, choice.method, result.rows, result.machine);
   Provenance& provenance = result.provenance;
   provenance.question = "learn";
   provenance.input = options.input.empty() ? table.source : options.input;
@@ -253,7 +263,14 @@ void learn_rows(const DataTable& table, const LearnOptions& options, const RunCo
   std::optional<double> seconds;
   if (control.has_time_limit()) seconds = learning_share * control.seconds_left();
   const RunControl part(control, seconds);
+  const std::string run = run_identity(provenance, checksum_of(table.values));
+  const bool by_parts = choice.method == TrainMethod::pseudo_likelihood;
+  const auto part_log = by_parts ? make_part_log(options.checkpoint, run, control) : nullptr;
+  const auto keeper = by_parts ? nullptr : make_state_keeper(options.checkpoint, run, control);
+  train_with.parts = part_log.get();
+  train_with.fit.keeper = keeper.get();
   TrainResult trained = train(result.machine, {training, table.variables()}, train_with, part, held_out);
+  if (keeper) keeper->wait();
   result.fit = std::move(trained.summary);
   result.objective = std::move(trained.objective);
   if (!result.fit.held_out_log_likelihood.empty()) {
@@ -316,6 +333,7 @@ void describe(OptionList& list, LearnOptions& options) {
            {1, 1e15}, "a tenth of all steps");
   list.add("patience", "N", "stop after so many checks without a better one, and keep the best",
            options.patience, {1, 1e6}, "never");
+  describe(list, options.checkpoint);
 }
 
 LearnResult learn(const DataTable& rows, const LearnOptions& options, const RunControl& control) {

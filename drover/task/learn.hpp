@@ -18,6 +18,7 @@
 #include "drover/io/data_table.hpp"
 #include "drover/machine/train.hpp"
 #include "drover/model/binary_machine.hpp"
+#include "drover/run/inference_options.hpp"
 #include "drover/run/result.hpp"
 #include "drover/task/provenance.hpp"
 
@@ -52,6 +53,7 @@ struct LearnOptions {
   std::optional<std::uint64_t> check_every{};
   std::optional<std::uint32_t> patience{};  ///< checks without a better one that end the run
   std::string input{};                      ///< what the data are called; empty: the file's name
+  Checkpointing checkpoint{};
 };
 
 /// All but the kind, which commands take as an argument.

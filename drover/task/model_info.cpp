@@ -1,6 +1,7 @@
 #include "drover/task/model_info.hpp"
 
 #include "drover/compile/colouring.hpp"
+#include "drover/compile/stoppable.hpp"
 #include "drover/methods/herded_gibbs_plan.hpp"
 #include "drover/methods/method.hpp"
 #include "drover/task/stated.hpp"
@@ -15,7 +16,7 @@ ModelInfo model_info(const Model& model, const InferenceOptions& options, const 
   ModelInfo info;
   const double start = control.seconds();
   const Stated stated(model, options);
-  const Problem problem(stated.compile(), options, control);
+  const Problem problem(stated.compile(control), options, control);
   const Graph& graph = problem.compact_graph();
   info.provenance.question = "info";
   info.provenance.input = options.input.empty() ? model.name : options.input;
@@ -33,8 +34,8 @@ ModelInfo model_info(const Model& model, const InferenceOptions& options, const 
   info.potts_pairs = graph.potts_pairs.size();
   info.tables = graph.tables.size();
   info.gates = graph.gates.size();
-  const Adjacency near = adjacency(graph);
-  info.colours = colour_variables(near.offsets, near.list).count();
+  const Adjacency near = adjacency(graph, control);
+  info.colours = colour_variables(near.offsets, near.list, control).count();
   const ExactPlan& plan = problem.exact_plan();
   info.width = plan.order.width;
   info.treewidth_bound = plan.order.treewidth_bound;

@@ -221,6 +221,14 @@ ScoreResult score(const Model& model, const DataTable& data, const ScoreOptions&
   return result;
 }
 
+void describe(OptionList& list, ScoreOptions& options) {
+  list.add("seed", "N", "seed of all randomness; same seed, same result", options.seed, {0, 1e15});
+  list.add("chains", "N", "anneals that estimate log Z where it is not exact", options.chains, {1, 1 << 20},
+           std::to_string(default_chains));
+  list.add("sweeps", "N", "steps of each anneal", options.sweeps, {1, 1e9},
+           fmt::format("{} for rbm, else by the size of the model", default_steps));
+}
+
 Judgement judge(const ScoreResult& result) {
   const std::string text = fmt::format("The mean log-likelihood of {} is {:.4f}", counted(result.rows, "row"),
                                        result.log_likelihood);

@@ -31,6 +31,8 @@ struct ScoreOptions {
   std::string input{};                    ///< what the data are called; empty: the file's name
 };
 
+void describe(OptionList& list, ScoreOptions& options);
+
 struct ScoreResult {
   Provenance provenance;
   std::size_t rows = 0;

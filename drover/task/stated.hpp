@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "drover/compile/graph.hpp"
+#include "drover/compile/stoppable.hpp"
 #include "drover/core/json_writer.hpp"
 #include "drover/run/inference_options.hpp"
 #include "drover/task/provenance.hpp"
@@ -26,7 +27,9 @@ class Stated {
   const Observations& set() const { return set_; }
   /// Hard evidence: what was observed, set, or left one state by its likelihoods.
   const Evidence& fixed() const { return fixed_; }
-  Graph compile() const { return drover::compile(model(), fixed_); }
+  Graph compile(const RunControl& control = no_control()) const {
+    return drover::compile(model(), fixed_, PairTables::recognised, control);
+  }
 
  private:
   const Model& model_;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "drover/compile/graph.hpp"
+#include "drover/compile/stoppable.hpp"
 #include "drover/core/error.hpp"
 #include "drover/core/plural.hpp"
 #include "drover/io/evidence.hpp"
@@ -14,14 +15,15 @@ namespace {
 
 constexpr int patience = 100;  // milliseconds between looks at the control
 
-DynamicModel dynamic_model(const Model& stated, const StreamOptions& options, const std::string& name) {
+DynamicModel dynamic_model(const Model& stated, const StreamOptions& options, const std::string& name,
+                           const RunControl& control) {
   Observations evidence = options.evidence;
   evidence.add(evidence_of(stated, options.observe));
   const Model weighted = with_likelihoods(stated, evidence.likelihoods);
-  compile(weighted, evidence);  // says when the evidence cannot be
+  compile(weighted, evidence, PairTables::recognised, control);  // says when the evidence cannot be
   // Evidence becomes clamps, which an edit can release; so the graph is compiled without it, but for soft
   // evidence.
-  const Graph graph = compile(weighted);
+  const Graph graph = compile(weighted, {}, PairTables::recognised, control);
   if (graph.size() != graph.model_size())
     throw Error(ErrorKind::misfit, name + ": stream takes no variables of a single state");
   if (const std::string why_not = DynamicModel::why_not(graph); !why_not.empty())
@@ -58,7 +60,7 @@ StreamSummary stream(const Model& stated, LineSource& edits, AnswerSink& answers
   describe(list, copy);
   provenance.options = option_values(list);
 
-  DynamicModel model = dynamic_model(stated, options, provenance.input);
+  DynamicModel model = dynamic_model(stated, options, provenance.input, control);
   bool unflushed = false;
   EditStream conversation(model, stated.variable_names,
                           {options.edits_per_sweep.value_or(0), options.every.value_or(0)},

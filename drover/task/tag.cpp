@@ -5,12 +5,16 @@
 #include <algorithm>
 #include <cmath>
 
+#include "drover/core/checksum.hpp"
+#include "drover/core/chooser.hpp"
 #include "drover/core/error.hpp"
 #include "drover/core/plural.hpp"
 #include "drover/numeric/hold_out.hpp"
+#include "drover/run/part_log.hpp"
 #include "drover/tag/conll.hpp"
 #include "drover/tag/crf_file.hpp"
 #include "drover/tag/feature_templates.hpp"
+#include "drover/task/run_identity.hpp"
 
 namespace drover {
 
@@ -79,6 +83,16 @@ std::string strays_warning(const DetectedScheme& own, const std::string& file) {
                      choice_name(own.scheme));
 }
 
+std::uint64_t checksum_of(const TaggedText& text, const TaggedText& held_out) {
+  Checksum sum;
+  for (const TaggedText* one : {&text, &held_out}) {
+    sum.add(one->characters.data(), one->characters.size());
+    sum.add(one->labels.data(), one->labels.size() * sizeof(LabelId));
+    sum.add(one->sentence_end.data(), one->sentence_end.size() * sizeof(std::uint32_t));
+  }
+  return sum.value();
+}
+
 Details resolved_options(const TrainTaggerOptions& options, const CrfTrainOptions& train,
                          LabelScheme scheme) {
   TrainTaggerOptions copy = options;
@@ -87,6 +101,7 @@ Details resolved_options(const TrainTaggerOptions& options, const CrfTrainOption
   copy.scheme = scheme;
   OptionList list;
   describe(list, copy);
+  remove_checkpoint_options(list);
   return option_values(list);
 }
 
@@ -141,29 +156,30 @@ void add_pairs_option(OptionList& list, std::string_view name, std::string_view 
 }  // namespace
 
 void describe(OptionList& list, TrainTaggerOptions& options) {
-  list.add_choice("algorithm", "NAME", "train: lbfgs (with an l1 penalty: OWL-QN) or sgd", options.algorithm);
+  list.add_choice("algorithm", "NAME", "how weights are found: lbfgs (with an l1 penalty: OWL-QN) or sgd",
+                  options.algorithm);
   list.add("seed", "N", "seed of all randomness; same seed, same result", options.seed, {0, 1e15});
-  list.add("iterations", "N", "train: iterations at most, or passes of sgd", options.iterations, {1, 1e9},
+  list.add("iterations", "N", "iterations at most, or passes of sgd", options.iterations, {1, 1e9},
            fmt::format("{}; sgd: {}", lbfgs_iterations, sgd_iterations));
-  list.add("l1", "X", "train: weight of the absolute values of the weights", options.l1, {0, 1e6});
-  list.add("l2", "X", "train: half the weight of the squares of the weights", options.l2, {0, 1e6},
+  list.add("l1", "X", "weight of the absolute values of the weights", options.l1, {0, 1e6});
+  list.add("l2", "X", "half the weight of the squares of the weights", options.l2, {0, 1e6},
            "1; 0 with an l1 penalty");
-  list.add("min-count", "N", "train: leave out features that occur less often", options.min_count, {1, 1e9});
-  list.add_choice("scheme", "NAME", "train: learn labels as bio, iob1, iobes or raw", options.scheme,
+  list.add("min-count", "N", "leave out features that occur less often", options.min_count, {1, 1e9});
+  list.add_choice("scheme", "NAME", "learn labels as bio, iob1, iobes or raw", options.scheme,
                   "iobes; raw for labels without prefixes");
-  list.add("skip", "train: factors between equal capitalised words of a document", options.skip);
-  list.add("templates", "FILE", "train: feature templates", options.templates, "a set for named entities");
-  add_pairs_option(list, "gazetteers", "NAME=FILE,...", "train: lists of names, one entry a line",
+  list.add("skip", "factors between equal capitalised words of a document", options.skip);
+  list.add("templates", "FILE", "feature templates", options.templates, "a set for named entities");
+  add_pairs_option(list, "gazetteers", "NAME=FILE,...", "lists of names, one entry a line",
                    options.gazetteers);
-  list.add("held-out", "X", "train: share of the documents kept aside for checks", options.held_out,
-           {0, 0.9});
-  list.add("patience", "N", "train: stop after so many iterations without a better one on held-out text",
+  list.add("held-out", "X", "share of the documents kept aside for checks", options.held_out, {0, 0.9});
+  list.add("patience", "N", "stop after so many iterations without a better one on held-out text",
            options.patience, {1, 1e6}, "never");
+  describe(list, options.checkpoint);
 }
 
 Tagger train_tagger(TaggerTexts texts, const TrainTaggerOptions& options, const RunControl& control) {
   const double start = control.seconds();
-  const CrfTrainOptions training = train_options(options);
+  CrfTrainOptions training = train_options(options);
   Tagger tagger;
   Provenance& provenance = tagger.provenance;
   TaggedText& text = texts.train;
@@ -200,6 +216,9 @@ Tagger train_tagger(TaggerTexts texts, const TrainTaggerOptions& options, const 
                                          ? default_feature_templates()
                                          : read_templates(options.templates, text.columns);
   const Gazetteers gazetteers = load_gazetteers(options.gazetteers);
+  const auto parts =
+      make_part_log(options.checkpoint, run_identity(provenance, checksum_of(text, held_out)), control);
+  training.parts = parts.get();
   with_threads(control, [&] {
     tagger.crf = train_crf(text, scheme, held_out.has_labels() ? &held_out : nullptr, templates, gazetteers,
                            training, tagger.summary, control);
@@ -231,12 +250,13 @@ void write_tagger(const std::string& path, const Tagger& tagger) {
 }
 
 void describe(OptionList& list, TagOptions& options) {
-  list.add_choice("method", "NAME", "label: viterbi (chains only), herded-gibbs, gibbs, max-product or bp",
+  list.add_choice("method", "NAME",
+                  "how labels are found: viterbi (chains only), herded-gibbs, gibbs, max-product or bp",
                   options.method, "viterbi; herded-gibbs for a model with skip factors");
   list.add("seed", "N", "seed of all randomness; same seed, same result", options.seed, {0, 1e15});
-  list.add("sweeps", "N", "label: sweeps of gibbs and herded-gibbs", options.sweeps, {1, 1e9},
+  list.add("sweeps", "N", "sweeps of gibbs and herded-gibbs", options.sweeps, {1, 1e9},
            std::to_string(DecodeOptions().sweeps));
-  list.add("iterations", "N", "label: rounds of bp and max-product at most", options.iterations, {1, 1e9},
+  list.add("iterations", "N", "rounds of bp and max-product at most", options.iterations, {1, 1e9},
            std::to_string(DecodeOptions().iterations));
 }
 
@@ -246,8 +266,17 @@ Tags tag(const Crf& crf, TaggedText text, const TagOptions& options, const RunCo
     throw Error(ErrorKind::misfit,
                 fmt::format("the tagger looks at {} columns and the text has {}", crf.columns, text.columns));
   const bool chain = crf.skip.empty();
-  const Decoder decoder = options.method.value_or(chain ? Decoder::viterbi : Decoder::herded_gibbs);
-  if (const std::string_view why = FieldDecoder::why_not_skip(decoder); !chain && !why.empty())
+  const auto why_not = [&](Decoder decoder) {
+    return chain ? std::string() : std::string(FieldDecoder::why_not_skip(decoder));
+  };
+  const Chosen<Decoder> chosen =
+      options.method
+          ? Chosen<Decoder>{*options.method, ""}
+          : choose<Decoder>({{Decoder::viterbi, "viterbi", "the model is a chain, so viterbi is exact"},
+                             {Decoder::herded_gibbs, "herded-gibbs", "the model has skip factors"}},
+                            why_not);
+  const Decoder decoder = chosen.choice;
+  if (const std::string why = why_not(decoder); !why.empty())
     throw Error(ErrorKind::misfit, fmt::format("{}; herded-gibbs, gibbs, max-product and bp fit", why));
   DecodeOptions how{.decoder = decoder, .seed = options.seed};
   if (options.sweeps) how.sweeps = *options.sweeps;
@@ -265,8 +294,7 @@ Tags tag(const Crf& crf, TaggedText text, const TagOptions& options, const RunCo
   provenance.question = "tag";
   provenance.input = options.model;
   provenance.method = choice_name(decoder);
-  if (!options.method)
-    provenance.because = chain ? "the model is a chain, so viterbi is exact" : "the model has skip factors";
+  provenance.because = chosen.because;
   provenance.seed = options.seed;
   TagOptions resolved = options;
   resolved.method = decoder;

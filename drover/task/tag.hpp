@@ -17,6 +17,7 @@
 
 #include "drover/core/option_list.hpp"
 #include "drover/core/run_control.hpp"
+#include "drover/run/inference_options.hpp"
 #include "drover/tag/crf_tag.hpp"
 #include "drover/tag/crf_train.hpp"
 #include "drover/task/provenance.hpp"
@@ -39,6 +40,7 @@ struct TrainTaggerOptions {
   std::optional<std::uint32_t>
       patience{};       ///< iterations without a better one on held-out text that end training
   std::string input{};  ///< what the text is called; empty: the file's name
+  Checkpointing checkpoint{};
 };
 
 void describe(OptionList& list, TrainTaggerOptions& options);

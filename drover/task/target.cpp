@@ -165,7 +165,7 @@ TargetAnswer about_target(const Model& model, const std::string& target, const I
     with_threads(control, [&] {
       InferenceOptions asked = options;
       asked.method = "exact";
-      const Problem problem(stated.compile(), asked, control);
+      const Problem problem(stated.compile(control), asked, control);
       if (problem.graph().free_variable[v] == no_variable)
         throw OptionError("target", target, "a variable that the evidence leaves open");
       choose_method(problem, Task::marginals);  // raises misfit where exact inference does not fit

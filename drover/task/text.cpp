@@ -5,8 +5,12 @@
 #include <algorithm>
 #include <cmath>
 
+#include "drover/core/checksum.hpp"
+#include "drover/core/chooser.hpp"
 #include "drover/core/error.hpp"
 #include "drover/io/atomic_file.hpp"
+#include "drover/run/checkpoint.hpp"
+#include "drover/task/run_identity.hpp"
 #include "drover/text/naive_bayes_em.hpp"
 #include "drover/text/text_model_file.hpp"
 
@@ -41,6 +45,16 @@ NaiveBayesOptions sampler_options(const TextOptions& options, std::size_t classe
           .seed = options.seed};
 }
 
+std::uint64_t checksum_of(const WordCounts& counts, std::span<const std::uint32_t> labels) {
+  Checksum sum;
+  for (std::size_t d = 0; d < counts.documents(); ++d) {
+    sum.add(counts.words_of(d).data(), counts.words_of(d).size_bytes());
+    sum.add(counts.counts_of(d).data(), counts.counts_of(d).size_bytes());
+  }
+  sum.add(labels.data(), labels.size_bytes());
+  return sum.value();
+}
+
 Details resolved_options(const TextOptions& options, TextMethod method, const TextResult& result,
                          const NaiveBayesOptions& sampler, const TextRun& run) {
   TextOptions copy = options;
@@ -55,6 +69,7 @@ Details resolved_options(const TextOptions& options, TextMethod method, const Te
   }
   OptionList list;
   describe(list, copy);
+  remove_checkpoint_options(list);
   return option_values(list);
 }
 
@@ -158,21 +173,26 @@ bool every_class_labelled(std::span<const std::uint32_t> shown, std::size_t clas
 }
 
 /// The method that runs, and why.
-TextMethod pick_method(const TextOptions& options, const TextResult& result,
-                       std::span<const std::uint32_t> shown, std::string& because) {
+Chosen<TextMethod> chosen_method(const TextOptions& options, const TextResult& result,
+                                 std::span<const std::uint32_t> shown) {
   const bool labelled = every_class_labelled(shown, result.classes.size());
   if (options.method == TextMethod::em && !labelled)
     throw OptionError("method", "em", "gibbs or collapsed-gibbs where a class has no labelled document");
-  if (options.method != TextMethod::automatic) return options.method;
+  if (options.method != TextMethod::automatic) return {options.method, ""};
   const bool for_em = options.unlabelled_weight || options.word_prior;
   const bool for_chains = options.chains || options.sweeps || options.burn_in || options.sample_pseudo_counts;
-  if (result.open.empty() || !labelled || (for_chains && !for_em)) {
-    because =
-        for_chains ? "options of chains were given, and it costs less per sweep" : "it costs less per sweep";
-    return TextMethod::gibbs;
-  }
-  because = "every class has labelled documents, which can say how much the others are to count";
-  return TextMethod::em;
+  return choose<TextMethod>(
+      {{TextMethod::em, "em",
+        "every class has labelled documents, which can say how much the others are to count"},
+       {TextMethod::gibbs, "gibbs",
+        for_chains ? "options of chains were given, and it costs less per sweep"
+                   : "it costs less per sweep"}},
+      [&](TextMethod method) -> std::string {
+        if (method != TextMethod::em) return "";
+        if (result.open.empty()) return "every document is labelled";
+        if (!labelled) return "a class has no labelled document";
+        return for_chains && !for_em ? "options of chains were given" : "";
+      });
 }
 
 void choose_weight(const Corpus& corpus, std::span<const std::uint32_t> shown, const TextOptions& options,
@@ -332,6 +352,18 @@ void add_calibration(const LabelledDocuments& result, JsonObject& object) {
 
 }  // namespace
 
+namespace {
+
+void describe_top_words(OptionList& list, std::uint32_t& count) {
+  list.add("top-words", "N", "how many telling words to name per class", count, {0, 1e6});
+}
+
+}  // namespace
+
+void describe(OptionList& list, LabelTextOptions& options) {
+  describe_top_words(list, options.top_words);
+}
+
 void describe(OptionList& list, TextOptions& options) {
   list.add_choice("method", "NAME",
                   "em climbs to the most probable model; gibbs draws word probabilities and labels, "
@@ -361,7 +393,8 @@ void describe(OptionList& list, TextOptions& options) {
            options.sample_pseudo_counts);
   list.add("no-swaps", "do not try to exchange two classes at once: the paper's sampler to the letter",
            options.no_swaps);
-  list.add("top-words", "N", "how many telling words to name per class", options.top_words, {0, 1e6});
+  describe_top_words(list, options.top_words);
+  describe(list, options.checkpoint);
 }
 
 TextResult classify_text(const Corpus& corpus, const TextOptions& options, const RunControl& control) {
@@ -394,21 +427,30 @@ TextResult classify_text(const Corpus& corpus, const TextOptions& options, const
     if (label != no_label) ++result.labelled_by_class[label];
 
   Provenance& provenance = result.provenance;
-  const TextMethod method = pick_method(options, result, shown, provenance.because);
+  const auto [method, because] = chosen_method(options, result, shown);
+  provenance.because = because;
   result.by_em = method == TextMethod::em;
   NaiveBayesOptions sampler = sampler_options(options, classes);
   const bool nothing_to_draw = result.open.empty() && !options.sample_pseudo_counts;
   if (nothing_to_draw) sampler.chains = 1;
-  const TextRun run =
+  TextRun run =
       nothing_to_draw ? TextRun{0, 1, 1} : plan_run(options, updates * static_cast<double>(sampler.chains));
   provenance.question = "text";
   provenance.input = options.input.empty() ? corpus.source : options.input;
   provenance.method = choice_name(method);
   provenance.seed = options.seed;
   provenance.warnings = corpus.warnings;
+  if (result.by_em && !options.checkpoint.file.empty())
+    throw OptionError("checkpoint", options.checkpoint.file, "a sampler (method gibbs): em is soon done");
+  Provenance named = provenance;
+  named.options = resolved_options(options, method, result, sampler, run);
+  const auto keeper =
+      make_state_keeper(options.checkpoint, run_identity(named, checksum_of(corpus.counts, shown)), control);
+  run.keeper = keeper.get();
   with_threads(control, [&] {
     result.posterior = result.by_em ? climb(corpus, shown, options, result, control)
                                     : sample_text(corpus.counts, shown, sampler, run, control);
+    if (keeper) keeper->wait();
     result.model = make_text_model(result.classes, corpus.words, result.posterior);
     result.probabilities = result.posterior.probabilities;
     result.labels = most_probable(result.probabilities, classes);
@@ -421,15 +463,18 @@ TextResult classify_text(const Corpus& corpus, const TextOptions& options, const
   return result;
 }
 
-TextLabels label_text(const TextModel& model, const Corpus& corpus, std::size_t top_words,
-                      const std::string& input, const RunControl& control) {
+TextLabels label_text(const TextModel& model, const Corpus& corpus, const LabelTextOptions& options,
+                      const RunControl& control) {
   const double start = control.seconds();
   TextLabels result;
   Provenance& provenance = result.provenance;
   provenance.question = "text";
-  provenance.input = input;
+  provenance.input = options.input;
   provenance.warnings = corpus.warnings;
-  provenance.options["top-words"] = top_words;
+  LabelTextOptions copy = options;
+  OptionList list;
+  describe(list, copy);
+  provenance.options = option_values(list);
   result.classes = model.classes;
   result.names = corpus.names;
   result.truth = corpus.labels;
@@ -440,7 +485,7 @@ TextLabels label_text(const TextModel& model, const Corpus& corpus, std::size_t 
   result.accuracy =
       label_accuracy(result.labels, result.truth, static_cast<std::uint32_t>(result.classes.size()), false);
   if (std::isfinite(result.accuracy)) result.calibration = calibration(result);
-  name_words(model, top_words, result);
+  name_words(model, options.top_words, result);
   if (corpus.unknown_tokens > corpus.tokens)
     provenance.warnings.push_back(fmt::format("the model does not know {} of {} words", corpus.unknown_tokens,
                                               corpus.unknown_tokens + corpus.tokens));

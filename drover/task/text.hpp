@@ -20,6 +20,7 @@
 
 #include "drover/core/option_list.hpp"
 #include "drover/core/run_control.hpp"
+#include "drover/run/inference_options.hpp"
 #include "drover/task/provenance.hpp"
 #include "drover/text/corpus.hpp"
 #include "drover/text/text_model.hpp"
@@ -68,9 +69,17 @@ struct TextOptions {
   bool no_swaps = false;         ///< the paper's sampler to the letter
   std::uint32_t top_words = 10;  ///< named per class
   std::string input{};           ///< what the documents are called; empty: the corpus's source
+  Checkpointing checkpoint{};
 };
 
 void describe(OptionList& list, TextOptions& options);
+
+struct LabelTextOptions {
+  std::uint32_t top_words = 10;  ///< named per class
+  std::string input{};           ///< what the model is called
+};
+
+void describe(OptionList& list, LabelTextOptions& options);
 
 /// Documents whose most probable class has a similar probability: how often is it right?
 struct CalibrationBin {
@@ -121,8 +130,8 @@ TextResult classify_text(const Corpus& corpus, const TextOptions& options = {},
 
 /// `corpus` must be read with the words and classes of the model (TextModelFile::words). Its labels, if it
 /// has any, are the truth to compare with.
-TextLabels label_text(const TextModel& model, const Corpus& corpus, std::size_t top_words = 10,
-                      const std::string& input = "", const RunControl& control = no_control());
+TextLabels label_text(const TextModel& model, const Corpus& corpus, const LabelTextOptions& options = {},
+                      const RunControl& control = no_control());
 
 /// What a file of the model says (drover/text/text_model_file.hpp); `words` is how the corpus was read.
 TextModelFile text_model_file(const TextResult& result, const CorpusOptions& words);

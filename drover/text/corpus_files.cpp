@@ -8,9 +8,9 @@
 #include <functional>
 #include <nlohmann/json.hpp>
 
-#include "drover/io/model_archive.hpp"
 #include "drover/io/text_source.hpp"
 #include "drover/io/unpack_limit.hpp"
+#include "drover/io/whole_file.hpp"
 #include "drover/text/corpus.hpp"
 
 namespace drover {
@@ -318,7 +318,7 @@ Corpus read_corpus(const std::vector<std::string>& paths, const CorpusOptions& o
       read_folder(path, options.format, builder);
       continue;
     }
-    TextSource source(path);
+    TextSource source(path, control);
     if (path != "-" && source.beginning().starts_with("PK\x03\x04"))
       read_zip(path, options.format, builder);
     else if (source.peek() < 0)

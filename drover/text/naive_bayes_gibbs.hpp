@@ -57,6 +57,19 @@ struct ClassCounts {
   std::vector<double> log_rising;  ///< log G(n + b) - log G(b) for small n, at the pseudo-count below
   double log_rising_at = -1;
   double log_joint = 0;  ///< log P(words, labels | pseudo-counts), theta and pi integrated out
+
+  template <class Archive>
+  void visit(Archive& archive) {
+    archive(labels);
+    archive(documents);
+    archive(tokens);
+    archive(words);
+    archive(class_pseudo_count);
+    archive(word_pseudo_count);
+    archive(log_rising);
+    archive(log_rising_at);
+    archive(log_joint);
+  }
 };
 
 class NaiveBayesGibbs {
@@ -81,6 +94,13 @@ class NaiveBayesGibbs {
 
   /// The distribution that the label of open()[o] was last drawn from in chain c, into K numbers.
   void conditional(std::uint32_t c, std::size_t o, std::span<double> probabilities) const;
+
+  /// What the next sweep looks at, for checkpoints.
+  template <class Archive>
+  void visit(Archive& archive) {
+    archive(sweeps_);
+    for (ClassCounts& chain : chains_) chain.visit(archive);
+  }
 
   /// Labels drawn times distinct words in them, per sweep of one chain.
   std::uint64_t updates_per_sweep() const { return open_entries_; }

@@ -25,8 +25,8 @@ void write_text_model(const std::string& path, const TextModelFile& file) {
   write_model_archive(path, archive);
 }
 
-TextModelFile read_text_model(const std::string& path) {
-  const ModelArchive archive = read_model_archive(path, "text");
+TextModelFile read_text_model(const std::string& path, const RunControl& control) {
+  const ModelArchive archive = read_model_archive(path, "text", control);
   TextModelFile file;
   file.model.classes = archive.member<std::vector<std::string>>("classes");
   file.model.class_pseudo_count = archive.member<double>("class_pseudo_count");

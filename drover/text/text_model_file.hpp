@@ -4,6 +4,7 @@
 #include <string>
 
 #include "drover/core/details.hpp"
+#include "drover/core/run_control.hpp"
 #include "drover/text/corpus.hpp"
 #include "drover/text/text_model.hpp"
 
@@ -18,6 +19,6 @@ struct TextModelFile {
 void write_text_model(const std::string& path, const TextModelFile& file);
 
 /// Raises cannot_read or bad_data. The options it returns make the model's words from other texts.
-TextModelFile read_text_model(const std::string& path);
+TextModelFile read_text_model(const std::string& path, const RunControl& control = no_control());
 
 }  // namespace drover

@@ -26,6 +26,15 @@ struct ChainSums {
   double variance(double draws) const {
     return std::max(0.0, log_joint_squares / draws - (log_joint / draws) * (log_joint / draws));
   }
+
+  template <class Archive>
+  void visit(Archive& archive) {
+    archive(pivot);
+    for (std::vector<double>* sums : {&probabilities, &documents, &tokens, &words}) archive(*sums);
+    for (double* number :
+         {&class_pseudo_count, &word_pseudo_count, &log_joint, &log_joint_squares, &first_log_joint})
+      archive(*number);
+  }
 };
 
 std::vector<std::uint32_t> identity(std::uint32_t n) {
@@ -81,6 +90,12 @@ class Recorder {
   }
 
   void finish(TextPosterior& result);
+
+  template <class Archive>
+  void visit(Archive& archive) {
+    for (ChainSums& sums : sums_) sums.visit(archive);
+    archive(draws_);
+  }
 
  private:
   void keep(std::uint32_t c) {
@@ -209,7 +224,21 @@ TextPosterior sample_text(const WordCounts& documents, std::span<const std::uint
   std::vector<std::vector<double>> kept(options.chains);
   const double updates_per_sweep = static_cast<double>(sampler.updates_per_sweep()) * options.chains;
   std::uint64_t burn_in = run.burn_in;
-  for (std::uint64_t done = 0; done < burn_in + run.sweeps;) {
+  const auto visit = [&](auto& archive) {
+    sampler.visit(archive);
+    recorder.visit(archive);
+    for (std::uint32_t c = 0; c < options.chains; ++c) {
+      archive(result.trace[c]);
+      archive(kept[c]);
+    }
+    archive(result.burn_in);
+    archive(result.sweeps);
+    archive(result.draws);
+    archive(burn_in);
+    archive(result.shortened_burn_in);
+  };
+  restore(run.keeper, visit);
+  for (std::uint64_t done = result.burn_in + result.sweeps; done < burn_in + run.sweeps;) {
     if (done < burn_in && done > 0 && control.time_fraction() >= 0.5) {  // it would leave nothing to count
       burn_in = done;
       result.shortened_burn_in = true;
@@ -227,7 +256,9 @@ TextPosterior sample_text(const WordCounts& documents, std::span<const std::uint
     const double fraction = static_cast<double>(done) / static_cast<double>(burn_in + run.sweeps);
     control.report({past ? "sampling" : "burn-in", std::max(fraction, control.time_fraction()), done,
                     updates_per_sweep * static_cast<double>(done), 0});
-    if (control.should_stop()) break;
+    const bool ends = control.should_stop();
+    keep(run.keeper, visit, ends || done == burn_in + run.sweeps);
+    if (ends) break;
   }
   if (result.draws == 0) fail_stopped(control, "the sampler");
   recorder.finish(result);

@@ -15,6 +15,7 @@
 #include <span>
 #include <vector>
 
+#include "drover/core/keeper.hpp"
 #include "drover/core/run_control.hpp"
 #include "drover/diagnose/summary.hpp"
 #include "drover/text/naive_bayes_gibbs.hpp"
@@ -23,8 +24,9 @@ namespace drover {
 
 struct TextRun {
   std::uint64_t burn_in = 100;
-  std::uint64_t sweeps = 400;  ///< after burn-in
-  std::uint64_t thin = 1;      ///< every thin-th sweep is kept
+  std::uint64_t sweeps = 400;     ///< after burn-in
+  std::uint64_t thin = 1;         ///< every thin-th sweep is kept
+  StateKeeper* keeper = nullptr;  ///< goes on from what it has, saves on the way and at the end
 };
 
 struct TextPosterior {

@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "drover/core/archive.hpp"
 #include "drover/core/version.hpp"
-#include "drover/run/archive.hpp"
 #include "python_answers.hpp"
 
 namespace drover::python {

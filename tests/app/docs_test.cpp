@@ -1,6 +1,7 @@
 // What the documentation says is what the program does.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include "app/command.hpp"
@@ -17,7 +18,8 @@ TEST(Docs, CommandPagesAreThoseTheCommandMakes) {
   const std::string line = source + "/tools/make_docs " + DROVER_COMMAND + " " + folder.file("made");
   ASSERT_EQ(std::system(line.c_str()), 0);
   for (const app::Command& command : app::all_commands()) {
-    const std::string page = "/" + std::string(command.name) + ".md";
+    std::string page = "/" + command.name + ".md";
+    std::ranges::replace(page, ' ', '-');
     EXPECT_EQ(testing::read_whole(source + "/docs/commands" + page),
               testing::read_whole(folder.file("made") + page))
         << "run: tools/make_docs build/bin/drover docs/commands";

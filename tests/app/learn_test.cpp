@@ -93,7 +93,7 @@ TEST(Learn, RefusesWhatItCannotLearn) {
     EXPECT_NE(result.error.find(words), std::string::npos) << result.error;
   };
   expect("ising " + data, 64, "--out");
-  expect("potts " + data + out, 64, "ising, boltzmann, rbm or score");
+  expect("potts " + data + out, 64, "ising, boltzmann or rbm");
   expect("ising " + data + " --hidden 3" + out, 64, "no hidden");
   expect("ising " + data + " --method block-gibbs" + out, 78, "rbm");
   expect("rbm " + data + " --method pseudo-likelihood" + out, 78, "hidden");

@@ -182,14 +182,14 @@ TEST_F(Tag, Errors) {
   expect_error("tag train " + file("train.conll") + " --patience 3" + out, 64, "--patience");
   expect_error("tag eval " + file("model.drv") + " " + write("w.conll", "a b c O\n"), 65,
                "w.conll:1: expected 1 field");
-  expect_error("tag eval " + file("model.drv"), 64, "expected a model and a file");
+  expect_error("tag eval " + file("model.drv"), 64, "FILE is required");
   expect_error("tag eval " + file("train.conll") + " " + file("train.conll"), 65, "train.conll");
   expect_error("tag eval " + file("skip.drv") + " " + file("test.conll.gz") + " --method viterbi", 78,
                "skip factors");
   expect_error("tag " + file("model.drv") + " " + file("test.conll.gz") + " --method best", 64,
                "--method best");
   expect_error("tag " + file("model.drv") + " " + file("test.conll.gz") + " --l2 3", 64,
-               "--l2 is for drover tag train");
+               "drover tag train has it");
 }
 
 }  // namespace

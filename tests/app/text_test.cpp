@@ -66,7 +66,7 @@ TEST(Text, FitAndPredict) {
   EXPECT_FALSE(plain.contains("accuracy"));
   expect_error("text predict " + model + " " + folder.write("c.tsv", "good\tfine\n"), 65,
                "unknown label \"good\"");
-  expect_error("text predict " + model, 64, "predict MODEL.drv FILE");
+  expect_error("text predict " + model, 64, "FILES is required");
   expect_error("text predict " + folder.file("train.tsv") + " " + folder.file("a"), 65,
                "expected a drover model");
   expect_error("text predict " + model + " " + folder.file("a") + " --ngrams 3", 64, "--ngrams");

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "drover/io/data_table.hpp"
+#include "drover/io/whole_file.hpp"
 
 namespace drover::experiments {
 namespace {

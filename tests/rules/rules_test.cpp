@@ -1,5 +1,5 @@
 // Rules of the tree that no compiler checks: which folder may include which, no command-line words in the
-// library, headers that stand alone.
+// library, headers that stand alone, every kernel under the conformance suite, an example for every question.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -70,6 +70,68 @@ TEST(Rules, NoJsonTypeInWhatUsersInclude) {
       EXPECT_EQ(whole(path).find("nlohmann/json.hpp"), std::string::npos) << path;
     }
   }
+}
+
+/// A class with a sweep that adds conditionals up is a kernel: all of them are in the one suite.
+TEST(Rules, EveryKernelIsUnderTheConformanceSuite) {
+  std::string suites;
+  for (const auto& entry : fs::directory_iterator(source / "tests/sample"))
+    if (entry.path().string().ends_with("_conformance_test.cpp")) suites += whole(entry.path());
+  const std::regex name(R"re(\nclass ([A-Za-z]+)[^;]*? \{)re");
+  std::size_t kernels = 0;
+  for (const fs::path& path : sources()) {
+    const std::string text = whole(path);
+    if (path.extension() != ".hpp" || path.string().find("/sample/") == std::string::npos) continue;
+    if (text.find(" sweep(State& state, std::uint64_t sweep, ConditionalSums sums) const") ==
+        std::string::npos)
+      continue;
+    if (path.filename() == "gibbs_spin_checkerboard.hpp") continue;  // the base of two kernels
+    // The class that has it is the last one that begins before it.
+    const std::string before = text.substr(0, text.find("ConditionalSums sums) const"));
+    std::string kernel;
+    for (std::sregex_iterator match(before.begin(), before.end(), name), end; match != end; ++match)
+      kernel = (*match)[1];
+    ASSERT_FALSE(kernel.empty()) << path;
+    EXPECT_TRUE(std::regex_search(suites, std::regex("\\b" + kernel + "\\b"))) << kernel;
+    ++kernels;
+  }
+  EXPECT_GE(kernels, 13U);
+}
+
+/// What the command asks the library, a program can ask too: each question has a short one that does.
+TEST(Rules, EveryQuestionHasAnExample) {
+  for (const char* question :
+       {"marginals", "best_state", "log_z", "sample", "herd", "learn", "classify_text", "train_tagger",
+        "denoise", "stream", "compare", "diagnose", "model_info", "generate_model"}) {
+    bool shown = false;
+    for (const auto& entry : fs::directory_iterator(source / "examples"))
+      if (entry.path().extension() == ".cpp")
+        shown |=
+            std::regex_search(whole(entry.path()), std::regex("drover::" + std::string(question) + "\\("));
+    EXPECT_TRUE(shown) << question;
+  }
+}
+
+/// Files, compressed or not, are read in chunks as text, or whole by one function.
+TEST(Rules, OneReaderOfWholeFiles) {
+  const std::vector<std::string> readers = {"io/whole_file.cpp", "io/text_source.cpp"};
+  for (const fs::path& path : sources()) {
+    const std::string below = fs::relative(path, source / "drover").string();
+    if (std::find(readers.begin(), readers.end(), below) != readers.end()) continue;
+    EXPECT_EQ(whole(path).find("gzread("), std::string::npos) << below;
+  }
+}
+
+/// Tables in comments stay as they were written, and a build inside another project finds its own files.
+TEST(Rules, FormatAndBuildFiles) {
+  EXPECT_NE(whole(source / ".clang-format").find("ReflowComments: false"), std::string::npos);
+  std::vector<fs::path> files = {source / "CMakeLists.txt"};
+  for (const char* folder : {"cmake", "tests", "bench", "examples", "fuzz", "python"})
+    for (const auto& entry : fs::recursive_directory_iterator(source / folder))
+      if (entry.path().extension() == ".cmake" || entry.path().filename() == "CMakeLists.txt")
+        files.push_back(entry.path());
+  for (const fs::path& path : files)
+    EXPECT_EQ(whole(path).find("CMAKE_SOURCE_DIR"), std::string::npos) << path;
 }
 
 /// Compiled through ccache where there is one, so that a header is compiled again only when it has changed.

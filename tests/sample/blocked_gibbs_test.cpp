@@ -42,15 +42,6 @@ BlockOptions options_of(std::uint64_t seed) {
   return {.max_entries = limits[seed % 5], .seed = seed};
 }
 
-TEST(BlockedGibbs, LeavesTheDistributionOf240RandomModels) {
-  for (std::uint64_t seed = 0; seed < 240; ++seed) {
-    const Graph graph = graph_of(seed);
-    const BlockedGibbs kernel(graph, options_of(seed));
-    testing::expect_leaves_distribution(kernel, graph, seed);
-    testing::expect_scores(kernel, graph, seed);
-  }
-}
-
 TEST(BlockedGibbs, ReachesTheDistributionOf240RandomModels) {
   int split = 0;
   for (std::uint64_t seed = 0; seed < 240; ++seed) {
@@ -94,52 +85,6 @@ TEST(BlockedGibbs, CrossesConstraintsThatSingleVariablesCannot) {
   EXPECT_TRUE(std::equal(std::begin(first.lane), std::end(first.lane), std::begin(state.values[0].lane)));
 }
 
-/// Sums over many sweeps and chains from exact draws: the mean of the conditionals is the marginal.
-void expect_conditionals(const Graph& graph, const BlockedGibbs& kernel, std::uint64_t seed) {
-  const Enumeration exact = enumerate(graph);
-  const std::uint32_t batches = 200;
-  std::vector<float> sums(kernel.entry_count() * kernel.lanes());
-  std::vector<double> mean(kernel.entry_count(), 0.0), square(kernel.entry_count(), 0.0);
-  RandomSequence random(seed, Stream::exact);
-  for (std::uint32_t batch = 0; batch < batches; ++batch) {
-    auto state = kernel.start(seed, batch * kernel.lanes());
-    for (std::uint32_t lane = 0; lane < kernel.lanes(); ++lane) {
-      double u = random.uniform();
-      std::size_t s = 0;
-      while (s + 1 < exact.probabilities.size() && (u -= exact.probabilities[s]) >= 0) ++s;
-      while (exact.probabilities[s] == 0) --s;
-      kernel.write(state, lane, testing::state_of_index(graph, s));
-    }
-    std::fill(sums.begin(), sums.end(), 0.0F);
-    kernel.sweep(state, 0, ConditionalSums{sums});
-    for (std::size_t e = 0; e < mean.size(); ++e)
-      for (std::uint32_t lane = 0; lane < kernel.lanes(); ++lane) {
-        const double p = sums[e * kernel.lanes() + lane];
-        EXPECT_GE(p, -1e-6);
-        EXPECT_LE(p, 1 + 1e-5);
-        mean[e] += p;
-        square[e] += p * p;
-      }
-  }
-  const double count = double(batches) * kernel.lanes();
-  std::size_t e = 0;
-  for (std::size_t v = 0; v < graph.size(); ++v)
-    for (std::size_t k = graph.cardinalities[v] == 2; k < graph.cardinalities[v]; ++k, ++e) {
-      const double average = mean[e] / count;
-      const double variance = std::max(0.0, square[e] / count - average * average);
-      // Six standard errors (chance 2e-9 each), and what one rare draw that never came could have moved.
-      EXPECT_NEAR(average, exact.marginals[v][k], 6 * std::sqrt(variance / count) + 20 / count)
-          << "seed " << seed << " variable " << v;
-    }
-}
-
-TEST(BlockedGibbs, ConditionalsAverageToTheMarginals) {
-  for (std::uint64_t seed = 0; seed < 60; ++seed) {
-    const Graph graph = graph_of(seed);
-    expect_conditionals(graph, BlockedGibbs(graph, options_of(seed)), seed);
-  }
-}
-
 TEST(BlockedGibbs, OneBlockGivesExactMarginalsOfTrees) {
   Model model;
   model.cardinalities = {2, 3, 2, 2, 4};
@@ -162,41 +107,6 @@ TEST(BlockedGibbs, OneBlockGivesExactMarginalsOfTrees) {
     for (std::size_t k = graph.cardinalities[v] == 2; k < graph.cardinalities[v]; ++k, ++e)
       for (std::uint32_t lane = 0; lane < 16; ++lane)
         EXPECT_NEAR(sums[e * 16 + lane], exact.marginals[v][k], 1e-5);
-}
-
-TEST(BlockedGibbs, TemperaturesRaiseTheFactorsAndKeepTheZeros) {
-  for (std::uint64_t seed = 0; seed < 20; ++seed) {
-    const Graph graph = graph_of(seed);
-    const BlockedGibbs kernel(graph, BlockOptions{.seed = seed});
-    if (!kernel.blocks().connectivity_known()) continue;
-    // Lane l of every batch runs at the temperature of class l % 3.
-    const float classes[3] = {0.0F, 0.5F, 2.0F};
-    std::vector<float> temperatures(kernel.lanes());
-    for (std::uint32_t l = 0; l < kernel.lanes(); ++l) temperatures[l] = classes[l % 3];
-    std::vector<double> counts[3];
-    const Enumeration cold = enumerate(graph);
-    for (auto& c : counts) c.assign(cold.probabilities.size(), 0.0);
-    std::vector<Value> x(graph.size());
-    for (std::uint32_t batch = 0; batch < 256; ++batch) {
-      auto state = kernel.start(seed, batch * kernel.lanes());
-      kernel.set_inverse_temperatures(state, temperatures);
-      for (std::uint64_t sweep = 0; sweep < 60; ++sweep) kernel.sweep(state, sweep);
-      for (std::uint32_t l = 0; l < kernel.lanes(); ++l) {
-        kernel.read(state, l, x);
-        ++counts[l % 3][testing::state_index(graph, x)];
-      }
-    }
-    for (int t = 0; t < 3; ++t) {
-      std::vector<double> p(cold.probabilities.size());
-      double total = 0;
-      for (std::size_t s = 0; s < p.size(); ++s) {
-        p[s] = cold.probabilities[s] == 0 ? 0 : std::pow(cold.probabilities[s], classes[t]);
-        total += p[s];
-      }
-      for (double& value : p) value /= total;
-      EXPECT_LT(testing::chi_square_score(counts[t], p), testing::chi_square_limit) << seed << " " << t;
-    }
-  }
 }
 
 TEST(BlockedGibbs, SpinForestsInOddsAndInLogarithms) {

@@ -19,22 +19,6 @@ Graph random_spins(std::uint64_t seed, double coupling = 0.7) {
   return compile(ising(edges, Draw::normal(0, coupling), Draw::normal(0, 0.7), seed));
 }
 
-TEST(GibbsWithGradients, LeavesTheDistribution) {
-  for (std::uint64_t seed = 1; seed <= 30; ++seed) {
-    const Graph graph = random_spins(seed);
-    const SpinGraph spins = spin_graph(graph);
-    testing::expect_leaves_distribution(GibbsWithGradients(spins), graph, seed);
-  }
-}
-
-TEST(GibbsWithGradients, ReachesTheDistribution) {
-  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
-    const Graph graph = random_spins(seed, 0.25);
-    const SpinGraph spins = spin_graph(graph);
-    testing::expect_reaches_distribution(GibbsWithGradients(spins), graph, seed);
-  }
-}
-
 TEST(GibbsWithGradients, ScoresAndConditionals) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     const Graph graph = random_spins(seed);

@@ -6,8 +6,8 @@
 #include <cmath>
 
 #include "drover/compile/table_graph.hpp"
+#include "drover/core/archive.hpp"
 #include "drover/core/random.hpp"
-#include "drover/run/archive.hpp"
 #include "drover/sample/herded/herded_gibbs_lattice.hpp"
 #include "drover/sample/herded/herded_gibbs_tables.hpp"
 #include "tests/sample/spin_checks.hpp"

@@ -7,10 +7,10 @@
 
 #include "drover/compile/colouring.hpp"
 #include "drover/compile/table_graph.hpp"
+#include "drover/core/archive.hpp"
 #include "drover/core/error.hpp"
 #include "drover/core/log_math.hpp"
 #include "drover/model/builders.hpp"
-#include "drover/run/archive.hpp"
 #include "drover/sample/herded/herded_gibbs_plan.hpp"
 #include "drover/sample/herded/herded_gibbs_tables.hpp"
 #include "drover/sample/herded/herded_gibbs_visited.hpp"
@@ -382,32 +382,6 @@ TEST(HerdedGibbs, TemperatureRaisesTheConditional) {
   check(HerdedGibbsTables(graph, HerdedSharing::none));
   check(HerdedGibbsTables(graph, HerdedSharing::exact));
   check(HerdedGibbsVisited(graph, HerdedKey::configuration));
-}
-
-TEST(HerdedGibbs, CheckpointsContinueBitForBit) {
-  const Graph graph = complete_graph(2, 5, 3, 0.8);
-  const auto check = [&](const auto& kernel) {
-    auto whole = kernel.start(5, 1);
-    for (std::uint64_t t = 0; t < 100; ++t) kernel.sweep(whole, t);
-    SaveArchive saved;
-    whole.visit(saved);
-    auto resumed = kernel.start(5, 1);
-    LoadArchive loaded(saved.bytes());
-    resumed.visit(loaded);
-    EXPECT_TRUE(loaded.at_end());
-    std::vector<Value> a(graph.size()), b(graph.size());
-    for (std::uint64_t t = 100; t < 300; ++t) {
-      kernel.sweep(whole, t);
-      kernel.sweep(resumed, t);
-      kernel.read(whole, 0, a);
-      kernel.read(resumed, 0, b);
-      ASSERT_EQ(a, b);
-    }
-  };
-  check(HerdedGibbsTables(graph, HerdedSharing::none));
-  check(HerdedGibbsTables(graph, HerdedSharing::exact, {HerdedSchedule::jacobi, {}, {}}));
-  check(HerdedGibbsVisited(graph, HerdedKey::configuration));
-  check(HerdedGibbsVisited(graph, HerdedKey::bins, 32));
 }
 
 TEST(HerdedGibbs, ScoresAndChainsDiffer) {

@@ -1,5 +1,3 @@
-#include <tbb/task_arena.h>
-
 #include "drover/sample/dual/primal_dual_chain.hpp"
 #include "drover/sample/dual/primal_dual_lanes.hpp"
 #include "tests/sample/spin_checks.hpp"
@@ -19,33 +17,6 @@ Graph complete_graph(std::uint64_t seed, double scale) {
   for (VariableId i = 0; i < 7; ++i)
     for (VariableId j = 0; j < i; ++j) model.spin_pairs.add(i, j, scale * random.normal());
   return compile(model);
-}
-
-TEST(PrimalDualLanes, LeavesTheDistribution) {
-  for (std::uint64_t seed = 0; seed < 200; ++seed) {
-    const Graph graph = seed % 4 == 0 ? complete_graph(seed, 0.3) : random_spin_graph(seed);
-    const PrimalDualLanes kernel(spin_graph(graph));
-    testing::expect_leaves_distribution(kernel, graph, seed, 8192);
-    testing::expect_conditionals(kernel, graph, seed, 2048);
-    testing::expect_scores(kernel, graph, seed, 1e-6);
-  }
-}
-
-TEST(PrimalDualLanes, ReachesTheDistribution) {
-  for (std::uint64_t seed = 0; seed < 20; ++seed) {
-    const Graph graph = random_spin_graph(seed);
-    testing::expect_reaches_distribution(PrimalDualLanes(spin_graph(graph)), graph, seed, 4096, 300);
-  }
-}
-
-TEST(PrimalDualLanes, LeavesTheDistributionAtOtherTemperatures) {
-  for (std::uint64_t seed = 0; seed < 12; ++seed) {
-    const Graph graph = random_spin_graph(seed);
-    const float beta = 0.4F * static_cast<float>(seed % 5);
-    const testing::Tempered kernel(PrimalDualLanes(spin_graph(graph)), beta);
-    testing::expect_leaves_distribution(kernel, testing::tempered(graph, beta), seed, 2048);
-    testing::expect_conditionals(kernel, testing::tempered(graph, beta), seed, 1024);
-  }
 }
 
 // Strong couplings and fields beyond the range of products of odds.
@@ -95,58 +66,6 @@ TEST(PrimalDualLanes, SmallProbabilitiesAreRight) {
   }
   const double expected = expected_rate * static_cast<double>(sweeps) * 128 * pairs;
   EXPECT_NEAR(ones, expected, 6 * std::sqrt(expected));
-}
-
-TEST(PrimalDualLanes, RunsAgainFromACopy) {
-  const Graph graph = compile(testing::random_grid(9, 7, true, 1));
-  const PrimalDualLanes kernel(spin_graph(graph));
-  auto state = kernel.start(5, 64);
-  for (std::uint64_t sweep = 0; sweep < 5; ++sweep) kernel.sweep(state, sweep);
-  auto copy = state;
-  copy.duals.clear();  // as after a checkpoint
-  for (std::uint64_t sweep = 5; sweep < 10; ++sweep) {
-    kernel.sweep(state, sweep);
-    kernel.sweep(copy, sweep);
-  }
-  EXPECT_EQ(state.words, copy.words);
-  EXPECT_NE(state.words, kernel.start(5, 0).words);
-}
-
-TEST(PrimalDualChain, LeavesTheDistribution) {
-  for (std::uint64_t seed = 0; seed < 200; ++seed) {
-    const Graph graph = seed % 4 == 0 ? complete_graph(seed, 0.3) : random_spin_graph(seed);
-    const PrimalDualChain kernel(spin_graph(graph));
-    testing::expect_leaves_distribution(kernel, graph, seed, 2048);
-    testing::expect_conditionals(kernel, graph, seed, 1024);
-    testing::expect_scores(kernel, graph, seed, 1e-6);
-  }
-}
-
-TEST(PrimalDualChain, LeavesTheDistributionAtOtherTemperatures) {
-  for (std::uint64_t seed = 0; seed < 8; ++seed) {
-    const Graph graph = random_spin_graph(seed);
-    const testing::Tempered kernel(PrimalDualChain(spin_graph(graph)), 0.6F);
-    testing::expect_leaves_distribution(kernel, testing::tempered(graph, 0.6F), seed, 1024);
-  }
-}
-
-TEST(PrimalDualChain, SameBitsForAnyNumberOfThreads) {
-  const PrimalDualChain kernel(spin_graph(compile(testing::random_grid(300, 200, true, 3))));
-  std::vector<std::vector<std::uint64_t>> states;
-  std::vector<double> scores;
-  for (int threads : {1, 2, 5}) {
-    tbb::task_arena arena(threads);
-    arena.execute([&] {
-      auto state = kernel.start(9, 4);
-      for (std::uint64_t sweep = 0; sweep < 5; ++sweep) kernel.sweep(state, sweep);
-      states.push_back(state.words);
-      double score = 0;
-      kernel.log_scores(state, {&score, 1});
-      scores.push_back(score);
-    });
-    EXPECT_EQ(states.back(), states.front());
-    EXPECT_EQ(scores.back(), scores.front());
-  }
 }
 
 // Many copies of one grid fill whole units of 64: the copies' states are draws from the exact distribution.

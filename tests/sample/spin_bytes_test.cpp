@@ -1,6 +1,6 @@
 #include "drover/sample/gibbs/gibbs_spin_bytes.hpp"
 
-#include "drover/run/archive.hpp"
+#include "drover/core/archive.hpp"
 #include "tests/sample/spin_checks.hpp"
 
 namespace drover {

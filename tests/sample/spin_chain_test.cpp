@@ -1,5 +1,3 @@
-#include <tbb/task_arena.h>
-
 #include "drover/sample/gibbs/gibbs_spin_chain.hpp"
 #include "tests/sample/spin_checks.hpp"
 
@@ -8,37 +6,6 @@ namespace {
 
 using testing::random_spin_graph;
 static_assert(Kernel<GibbsSpinChain>);
-
-TEST(GibbsSpinChain, LeavesTheDistribution) {
-  for (std::uint64_t seed = 0; seed < 220; ++seed) {
-    const Graph graph = random_spin_graph(seed);
-    testing::expect_leaves_distribution(GibbsSpinChain(spin_graph(graph)), graph, seed, 2048);
-  }
-}
-
-TEST(GibbsSpinChain, ReachesTheDistribution) {
-  for (std::uint64_t seed = 0; seed < 20; ++seed) {
-    const Graph graph = random_spin_graph(seed);
-    testing::expect_reaches_distribution(GibbsSpinChain(spin_graph(graph)), graph, seed, 2048, 100);
-  }
-}
-
-TEST(GibbsSpinChain, ConditionalsAverageToTheMarginals) {
-  for (std::uint64_t seed = 0; seed < 100; ++seed) {
-    const Graph graph = random_spin_graph(seed);
-    testing::expect_conditionals(GibbsSpinChain(spin_graph(graph)), graph, seed, 2048);
-  }
-}
-
-TEST(GibbsSpinChain, LeavesTheDistributionAtOtherTemperatures) {
-  for (std::uint64_t seed = 0; seed < 60; ++seed) {
-    const Graph graph = random_spin_graph(seed);
-    const float beta = 0.3f * static_cast<float>(seed % 6);
-    const testing::Tempered kernel(GibbsSpinChain(spin_graph(graph)), beta);
-    testing::expect_leaves_distribution(kernel, testing::tempered(graph, beta), seed, 2048);
-    testing::expect_conditionals(kernel, testing::tempered(graph, beta), seed, 1024);
-  }
-}
 
 TEST(GibbsSpinChain, Scores) {
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
@@ -104,25 +71,6 @@ TEST(GibbsSpinChain, FullUnitsLeaveTheDistribution) {
         EXPECT_NEAR(means[v], exact.marginals[v][1],
                     6 * std::sqrt(exact.marginals[v][0] * exact.marginals[v][1] / copies));
     }
-  }
-}
-
-TEST(GibbsSpinChain, SameBitsForAnyNumberOfThreads) {
-  const GibbsSpinChain kernel(spin_graph(compile(testing::random_grid(400, 300, true, 3))));
-  std::vector<std::vector<std::uint64_t>> states;
-  std::vector<double> scores;
-  for (int threads : {1, 2, 5}) {
-    tbb::task_arena arena(threads);
-    arena.execute([&] {
-      auto state = kernel.start(9, 4);
-      for (std::uint64_t sweep = 0; sweep < 5; ++sweep) kernel.sweep(state, sweep);
-      states.push_back(state.words);
-      double score = 0;
-      kernel.log_scores(state, {&score, 1});
-      scores.push_back(score);
-    });
-    EXPECT_EQ(states.back(), states.front());
-    EXPECT_EQ(scores.back(), scores.front());
   }
 }
 

@@ -110,45 +110,4 @@ inline Graph tempered(Graph graph, double beta) {
   return graph;
 }
 
-/// Averaged conditionals are unbiased for the marginals. Chains start at exact draws and are independent, so
-/// the standard error over chains is honest; the bound is Bernstein's for values in [0, 1] at exp(-18).
-template <Kernel K>
-void expect_conditionals(const K& kernel, const Graph& graph, std::uint64_t seed,
-                         std::uint32_t chains = 4096) {
-  const Enumeration exact = enumerate(graph);
-  RandomSequence random(seed, Stream::exact);
-  std::vector<double> sum(graph.size(), 0.0), square(graph.size(), 0.0);
-  for (std::uint32_t first = 0; first < chains; first += kernel.lanes()) {
-    auto state = kernel.start(seed, first);
-    for (std::uint32_t lane = 0; lane < kernel.lanes(); ++lane) {
-      double u = random.uniform();
-      std::size_t s = 0;
-      while (s + 1 < exact.probabilities.size() && (u -= exact.probabilities[s]) >= 0) ++s;
-      kernel.write(state, lane, state_of_index(graph, s));
-    }
-    auto silent = state;
-    std::vector<float> sums(kernel.entry_count() * kernel.lanes(), 0.0f);
-    for (std::uint64_t sweep = 0; sweep < 2; ++sweep) {
-      kernel.sweep(state, sweep, ConditionalSums{sums});
-      kernel.sweep(silent, sweep);
-    }
-    std::vector<Value> x(graph.size()), y(graph.size());
-    for (std::uint32_t lane = 0; lane < kernel.lanes(); ++lane) {
-      kernel.read(state, lane, x);
-      kernel.read(silent, lane, y);
-      ASSERT_EQ(x, y) << "summing must not change the draws";
-      for (std::size_t v = 0; v < graph.size(); ++v) {
-        const double mean = sums[v * kernel.lanes() + lane] / 2;
-        sum[v] += mean;
-        square[v] += mean * mean;
-      }
-    }
-  }
-  for (std::size_t v = 0; v < graph.size(); ++v) {
-    const double mean = sum[v] / chains, variance = std::max(0.0, square[v] / chains - mean * mean);
-    EXPECT_NEAR(mean, exact.marginals[v][1], 6 * std::sqrt(variance / chains) + 12.0 / chains)
-        << "seed " << seed << " variable " << v;
-  }
-}
-
 }  // namespace drover::testing

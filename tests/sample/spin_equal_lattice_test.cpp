@@ -1,5 +1,3 @@
-#include <tbb/task_arena.h>
-
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -17,8 +15,6 @@ struct Shape {
   std::uint32_t width, height;
   bool periodic;
 };
-const std::vector<Shape> shapes{{3, 3, false}, {4, 3, false}, {3, 4, false}};
-
 GibbsSpinEqualLattice kernel_of(const Graph& graph) {
   return GibbsSpinEqualLattice(equal_lattice(recognise_lattice(spin_graph(graph)).value()).value());
 }
@@ -29,13 +25,6 @@ Graph random_equal_graph(const Shape& shape, std::uint64_t seed) {
   return compile(testing::equal_grid(shape.width, shape.height, shape.periodic, coupling, field));
 }
 
-TEST(GibbsSpinEqualLattice, LeavesTheDistribution) {
-  for (std::uint64_t seed = 0; seed < 200; ++seed) {
-    const Graph graph = random_equal_graph(shapes[seed % shapes.size()], seed);
-    testing::expect_leaves_distribution(kernel_of(graph), graph, seed, 1024);
-  }
-}
-
 TEST(GibbsSpinEqualLattice, LeavesTheDistributionOfATorus) {
   for (std::uint64_t seed = 0; seed < 6; ++seed) {
     const Graph graph = random_equal_graph({4, 4, true}, seed);
@@ -44,17 +33,6 @@ TEST(GibbsSpinEqualLattice, LeavesTheDistributionOfATorus) {
   }
   const Graph graph = compile(testing::equal_grid(4, 4, true, 0.2, 0.1));
   testing::expect_reaches_distribution(kernel_of(graph), graph, 1, 2048, 100);
-}
-
-TEST(GibbsSpinEqualLattice, ConditionalsAndTemperatures) {
-  for (std::uint64_t seed = 0; seed < 30; ++seed) {
-    const Graph graph = random_equal_graph(shapes[seed % shapes.size()], seed);
-    testing::expect_conditionals(kernel_of(graph), graph, seed, 1024);
-    const float beta = 0.3f * static_cast<float>(seed % 6);
-    const testing::Tempered kernel(kernel_of(graph), beta);
-    testing::expect_leaves_distribution(kernel, testing::tempered(graph, beta), seed, 1024);
-    testing::expect_conditionals(kernel, testing::tempered(graph, beta), seed, 1024);
-  }
 }
 
 TEST(GibbsSpinEqualLattice, Scores) {

@@ -18,27 +18,6 @@ Graph complete_graph(std::uint64_t seed, double scale) {
   return compile(model);
 }
 
-TEST(GibbsSpinLanes, LeavesTheDistribution) {
-  for (std::uint64_t seed = 0; seed < 220; ++seed) {
-    const Graph graph = random_spin_graph(seed);
-    testing::expect_leaves_distribution(GibbsSpinLanes(spin_graph(graph)), graph, seed);
-  }
-}
-
-TEST(GibbsSpinLanes, LeavesTheDistributionInRandomOrder) {
-  for (std::uint64_t seed = 0; seed < 200; ++seed) {
-    const Graph graph = random_spin_graph(seed);
-    testing::expect_leaves_distribution(GibbsSpinLanes(spin_graph(graph), Scan::random), graph, seed);
-  }
-}
-
-TEST(GibbsSpinLanes, ReachesTheDistribution) {
-  for (std::uint64_t seed = 0; seed < 30; ++seed) {
-    const Graph graph = random_spin_graph(seed);
-    testing::expect_reaches_distribution(GibbsSpinLanes(spin_graph(graph)), graph, seed, 4096, 100);
-  }
-}
-
 TEST(GibbsSpinLanes, LeavesDenseGraphs) {
   for (std::uint64_t seed = 0; seed < 50; ++seed) {
     const Graph graph = complete_graph(seed, 0.2);
@@ -46,17 +25,6 @@ TEST(GibbsSpinLanes, LeavesDenseGraphs) {
     testing::expect_leaves_distribution(kernel, graph, seed, 16384);
     testing::expect_conditionals(kernel, graph, seed);
     testing::expect_scores(kernel, graph, seed);
-  }
-}
-
-TEST(GibbsSpinLanes, LeavesTheDistributionAtOtherTemperatures) {
-  for (std::uint64_t seed = 0; seed < 100; ++seed) {
-    const Graph graph = seed % 2 ? random_spin_graph(seed) : complete_graph(seed, 0.3);
-    const float beta = 0.25f * static_cast<float>(seed % 8);
-    const testing::Tempered kernel(GibbsSpinLanes(spin_graph(graph)), beta);
-    const Graph scaled = testing::tempered(graph, beta);
-    testing::expect_leaves_distribution(kernel, scaled, seed);
-    testing::expect_conditionals(kernel, scaled, seed);
   }
 }
 
@@ -74,20 +42,6 @@ TEST(GibbsSpinLanes, EveryLaneHasItsOwnTemperature) {
   kernel.sweep(state, 0, ConditionalSums{sums});
   for (std::size_t lane = 0; lane < 64; ++lane)
     EXPECT_NEAR(sums[lane], 1 / (1 + std::exp(-1.5 * beta[lane])), 1e-6) << lane;
-}
-
-TEST(GibbsSpinLanes, ConditionalsAverageToTheMarginals) {
-  for (std::uint64_t seed = 0; seed < 200; ++seed) {
-    const Graph graph = random_spin_graph(seed);
-    testing::expect_conditionals(GibbsSpinLanes(spin_graph(graph)), graph, seed);
-  }
-}
-
-TEST(GibbsSpinLanes, Scores) {
-  for (std::uint64_t seed = 0; seed < 200; ++seed) {
-    const Graph graph = random_spin_graph(seed);
-    testing::expect_scores(GibbsSpinLanes(spin_graph(graph)), graph, seed, 1e-6);
-  }
 }
 
 TEST(GibbsSpinLanes, ScoresOfALargeGrid) {
@@ -155,20 +109,6 @@ TEST(GibbsSpinLanes, SmallProbabilitiesAreRight) {
       const double expected = static_cast<double>(sweeps * size * 64) / (1 + std::exp(14.0));
       EXPECT_NEAR(rare, expected, 5 * std::sqrt(expected)) << "field " << field << " beta " << beta;
     }
-  }
-}
-
-TEST(GibbsSpinLanes, RunsAgainFromACopy) {
-  const Graph graph = compile(testing::random_grid(9, 7, true, 1));
-  for (auto scan : {Scan::fixed, Scan::random}) {
-    const GibbsSpinLanes kernel(spin_graph(graph), scan);
-    auto state = kernel.start(5, 64);
-    for (std::uint64_t sweep = 0; sweep < 5; ++sweep) kernel.sweep(state, sweep);
-    auto copy = state;
-    for (std::uint64_t sweep = 5; sweep < 10; ++sweep) kernel.sweep(state, sweep);
-    for (std::uint64_t sweep = 5; sweep < 10; ++sweep) kernel.sweep(copy, sweep);
-    EXPECT_EQ(state.words, copy.words);
-    EXPECT_NE(state.words, kernel.start(5, 0).words);
   }
 }
 

@@ -1,5 +1,3 @@
-#include <tbb/task_arena.h>
-
 #include "drover/sample/gibbs/gibbs_spin_chain.hpp"
 #include "drover/sample/gibbs/gibbs_spin_lattice.hpp"
 #include "tests/sample/spin_checks.hpp"
@@ -20,14 +18,6 @@ GibbsSpinLattice kernel_of(const Graph& graph) {
   return GibbsSpinLattice(recognise_lattice(spin_graph(graph)).value());
 }
 
-TEST(GibbsSpinLattice, LeavesTheDistribution) {
-  for (std::uint64_t seed = 0; seed < 200; ++seed) {
-    const auto [width, height, periodic] = shapes[seed % 3];
-    const Graph graph = compile(testing::random_grid(width, height, periodic, seed));
-    testing::expect_leaves_distribution(kernel_of(graph), graph, seed, 2048);
-  }
-}
-
 TEST(GibbsSpinLattice, LeavesTheDistributionOfATorus) {
   for (std::uint64_t seed = 0; seed < 6; ++seed) {
     const auto [width, height, periodic] = shapes[3 + seed % 2];
@@ -35,18 +25,6 @@ TEST(GibbsSpinLattice, LeavesTheDistributionOfATorus) {
     testing::expect_leaves_distribution(kernel_of(graph), graph, seed, 4096);
     testing::expect_reaches_distribution(kernel_of(graph), graph, seed, 512, 200);
     testing::expect_conditionals(kernel_of(graph), graph, seed, 1024);
-  }
-}
-
-TEST(GibbsSpinLattice, ConditionalsAndTemperatures) {
-  for (std::uint64_t seed = 0; seed < 40; ++seed) {
-    const auto [width, height, periodic] = shapes[seed % 3];
-    const Graph graph = compile(testing::random_grid(width, height, periodic, seed));
-    testing::expect_conditionals(kernel_of(graph), graph, seed, 1024);
-    const float beta = 0.3f * static_cast<float>(seed % 6);
-    const testing::Tempered kernel(kernel_of(graph), beta);
-    testing::expect_leaves_distribution(kernel, testing::tempered(graph, beta), seed, 2048);
-    testing::expect_conditionals(kernel, testing::tempered(graph, beta), seed, 1024);
   }
 }
 

@@ -3,7 +3,6 @@
 #include "drover/sample/gibbs/gibbs_table_chain.hpp"
 
 #include <hwy/targets.h>
-#include <tbb/global_control.h>
 
 #include "drover/core/error.hpp"
 #include "tests/sample/table_support.hpp"
@@ -21,39 +20,10 @@ Scan scan_of(std::uint64_t seed) {
   return seed % 4 == 3 ? Scan::random : Scan::fixed;
 }
 
-TEST(TableChain, LeavesDistribution) {
-  for (std::uint64_t seed = 0; seed < 200; ++seed) {
-    const Graph graph = testing::varied_graph(seed, seed % 3 == 0 ? 0.25 : 0.0);
-    testing::expect_leaves_distribution(make_kernel(graph, scan_of(seed)), graph, seed);
-  }
-}
-
 TEST(TableChain, ReachesDistribution) {
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
     const Graph graph = testing::varied_graph(seed, 0.0);
     testing::expect_reaches_distribution(make_kernel(graph, scan_of(seed)), graph, seed, 1024, 30);
-  }
-}
-
-TEST(TableChain, ConditionalsAverageToMarginals) {
-  for (std::uint64_t seed = 0; seed < 60; ++seed) {
-    const Graph graph = testing::varied_graph(seed, seed % 3 == 0 ? 0.25 : 0.0);
-    testing::expect_conditionals(make_kernel(graph, scan_of(seed)), graph, seed);
-  }
-}
-
-TEST(TableChain, ScoresAgree) {
-  for (std::uint64_t seed = 0; seed < 60; ++seed) {
-    const Graph graph = testing::varied_graph(seed, seed % 3 == 0 ? 0.25 : 0.0);
-    testing::expect_scores(make_kernel(graph, scan_of(seed)), graph, seed, 1e-12);
-  }
-}
-
-TEST(TableChain, TemperaturesKeepZeros) {
-  for (std::uint64_t seed = 0; seed < 60; ++seed) {
-    const Graph graph = testing::varied_graph(seed, seed % 2 == 0 ? 0.25 : 0.0);
-    for (float beta : {0.0F, 0.4F, 1.7F})
-      testing::expect_tempered(make_kernel(graph, scan_of(seed)), graph, seed, beta);
   }
 }
 
@@ -93,32 +63,6 @@ TEST(TableChain, LargeTablesAreReadWithStrides) {
   model.tables.add(std::vector<VariableId>{0, 1, 2}, values);
   const Graph graph = compile(model);
   testing::expect_leaves_distribution(make_kernel(graph), graph, 1, 65536);
-}
-
-TEST(TableChain, ThreadsDoNotChangeTheBits) {
-  testing::RandomModelOptions options;
-  options.variables = 20000;
-  options.max_states = 4;
-  options.max_arity = 3;
-  options.factors = 14000;
-  const Graph graph = compile(testing::random_model(3, options));
-  const GibbsTableChain kernel = make_kernel(graph);
-  ASSERT_GT(graph.size(), kernel.colours() * 2500);  // some colour is worth sharing
-  std::vector<std::vector<Value>> results;
-  std::vector<std::vector<float>> sums;
-  for (std::size_t threads : {1U, 2U, 7U}) {
-    const tbb::global_control limit(tbb::global_control::max_allowed_parallelism, threads);
-    auto state = kernel.start(4, 5);
-    sums.emplace_back(kernel.entry_count(), 0.0F);
-    for (std::uint64_t sweep = 0; sweep < 5; ++sweep)
-      kernel.sweep(state, sweep, ConditionalSums{sums.back()});
-    results.emplace_back(graph.size());
-    kernel.read(state, 0, results.back());
-  }
-  EXPECT_EQ(results[0], results[1]);
-  EXPECT_EQ(results[0], results[2]);
-  EXPECT_EQ(sums[0], sums[1]);
-  EXPECT_EQ(sums[0], sums[2]);
 }
 
 TEST(TableChain, HardZerosNeedStartsInTheSupport) {

@@ -16,39 +16,10 @@ GibbsTableLanes make_kernel(const Graph& graph, std::uint32_t lanes = 64, Scan s
   return {graph, {lanes, scan, testing::support_of(graph)}};
 }
 
-TEST(TableLanes, LeavesDistribution) {
-  for (std::uint64_t seed = 0; seed < 200; ++seed) {
-    const Graph graph = testing::varied_graph(seed, seed % 3 == 0 ? 0.25 : 0.0);
-    const Scan scan = seed % 7 == 0 ? Scan::random : Scan::fixed;
-    testing::expect_leaves_distribution(make_kernel(graph, 16U << (seed % 3), scan), graph, seed);
-  }
-}
-
 TEST(TableLanes, ReachesDistribution) {
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
     const Graph graph = testing::varied_graph(seed, 0.0);
     testing::expect_reaches_distribution(make_kernel(graph), graph, seed);
-  }
-}
-
-TEST(TableLanes, ConditionalsAverageToMarginals) {
-  for (std::uint64_t seed = 0; seed < 60; ++seed) {
-    const Graph graph = testing::varied_graph(seed, seed % 3 == 0 ? 0.25 : 0.0);
-    testing::expect_conditionals(make_kernel(graph, 64, seed % 2 ? Scan::random : Scan::fixed), graph, seed);
-  }
-}
-
-TEST(TableLanes, ScoresAgree) {
-  for (std::uint64_t seed = 0; seed < 60; ++seed) {
-    const Graph graph = testing::varied_graph(seed, seed % 3 == 0 ? 0.25 : 0.0);
-    testing::expect_scores(make_kernel(graph), graph, seed, 1e-12);
-  }
-}
-
-TEST(TableLanes, TemperaturesKeepZeros) {
-  for (std::uint64_t seed = 0; seed < 60; ++seed) {
-    const Graph graph = testing::varied_graph(seed, seed % 2 == 0 ? 0.25 : 0.0);
-    for (float beta : {0.0F, 0.4F, 1.7F}) testing::expect_tempered(make_kernel(graph), graph, seed, beta);
   }
 }
 

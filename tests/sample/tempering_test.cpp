@@ -158,20 +158,6 @@ TEST(Tempering, WorksOverTableLanes) {
   }
 }
 
-TEST(Tempering, ScoresFollowAWrite) {
-  const Graph graph = compile(testing::random_model(9, {}));
-  const ReferenceKernel kernel(graph, 4);
-  const Tempering tempering(kernel, {{0, 1}});
-  auto state = tempering.start(1, 0);
-  std::vector<double> scores(tempering.lanes());
-  for (std::size_t s = 0; s < 64; ++s) {
-    const std::vector<Value> x = testing::state_of_index(graph, s);
-    tempering.write(state, 1, x);
-    tempering.log_scores(state, scores);
-    EXPECT_EQ(scores[1], log_score(graph, x));
-  }
-}
-
 // A ladder's scale raises its whole target: at scale 0.5 the cold replica samples p^0.5.
 TEST(Tempering, InverseTemperaturesScaleTheWholeLadder) {
   const Graph graph = compile(testing::random_model(11, {.variables = 4, .factors = 5, .scale = 1.5}));
@@ -294,56 +280,6 @@ TEST(Tempering, SameBitsHoweverTheReplicasAreGrouped) {
     if (reference.empty()) reference = draws;
     EXPECT_EQ(draws, reference) << lanes << " lanes";
   }
-}
-
-struct Saver {
-  std::vector<std::vector<char>> members;
-  template <class Number>
-  void operator()(Number& number) {
-    const char* bytes = reinterpret_cast<const char*>(&number);
-    members.emplace_back(bytes, bytes + sizeof(Number));
-  }
-  template <class Item>
-  void operator()(std::vector<Item>& items) {
-    const char* bytes = reinterpret_cast<const char*>(items.data());
-    members.emplace_back(bytes, bytes + items.size() * sizeof(Item));
-  }
-};
-
-struct Loader {
-  std::vector<std::vector<char>> members;
-  std::size_t next = 0;
-  template <class Number>
-  void operator()(Number& number) {
-    std::memcpy(&number, members[next++].data(), sizeof(Number));
-  }
-  template <class Item>
-  void operator()(std::vector<Item>& items) {
-    const std::vector<char>& bytes = members[next++];
-    items.resize(bytes.size() / sizeof(Item));
-    if (!items.empty()) std::memcpy(items.data(), bytes.data(), bytes.size());
-  }
-};
-
-TEST(Tempering, ContinuesFromACheckpointBitForBit) {
-  const Graph graph = compile(testing::random_model(22, {.variables = 8, .factors = 12}));
-  const ReferenceKernel kernel(graph, 3);
-  const Tempering tempering(kernel, {{0, 0.3, 0.6, 1}});
-  auto state = tempering.start(7, 2);
-  for (std::uint64_t sweep = 0; sweep < 11; ++sweep) tempering.sweep(state, sweep);
-  Saver saver;
-  state.visit(saver);
-  auto resumed = tempering.start(0, 0);
-  Loader loader{saver.members};
-  resumed.visit(loader);
-  for (std::uint64_t sweep = 11; sweep < 31; ++sweep) {
-    tempering.sweep(state, sweep);
-    tempering.sweep(resumed, sweep);
-  }
-  Saver one, two;
-  state.visit(one);
-  resumed.visit(two);
-  EXPECT_EQ(one.members, two.members);
 }
 
 TEST(Tempering, RefusesWrongLadders) {

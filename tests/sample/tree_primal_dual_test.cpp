@@ -6,21 +6,9 @@
 namespace drover {
 namespace {
 
-using testing::varied_graph;
 static_assert(Kernel<TreePrimalDual>);
 
 constexpr ForestChoice choices[] = {ForestChoice::none, ForestChoice::heaviest, ForestChoice::redrawn};
-
-TEST(TreePrimalDual, LeavesTheDistribution) {
-  for (std::uint64_t seed = 0; seed < 200; ++seed) {
-    const Graph graph = varied_graph(seed, 0);
-    for (ForestChoice choice : choices) {
-      const TreePrimalDual kernel(graph, choice);
-      testing::expect_leaves_distribution(kernel, graph, seed, 2048);
-      testing::expect_scores(kernel, graph, seed);
-    }
-  }
-}
 
 TEST(TreePrimalDual, LeavesTheDistributionWithHardZeros) {
   for (std::uint64_t seed = 0; seed < 60; ++seed) {
@@ -52,21 +40,6 @@ TEST(TreePrimalDual, ReachesTheDistribution) {
     ++tried;
     testing::expect_reaches_distribution(TreePrimalDual(graph, choices[seed % 3], testing::support_of(graph)),
                                          graph, seed, 1024, 120);
-  }
-}
-
-TEST(TreePrimalDual, ConditionalsAverageToTheMarginals) {
-  for (std::uint64_t seed = 0; seed < 45; ++seed) {
-    const Graph graph = varied_graph(seed, 0);
-    testing::expect_conditionals(TreePrimalDual(graph, choices[seed % 3]), graph, seed, 1024);
-  }
-}
-
-TEST(TreePrimalDual, LeavesTheDistributionAtOtherTemperatures) {
-  for (std::uint64_t seed = 0; seed < 9; ++seed) {
-    const Graph graph = varied_graph(seed, 0);
-    testing::expect_tempered(TreePrimalDual(graph, choices[seed % 3]), graph, seed,
-                             0.3F * static_cast<float>(1 + seed % 4), 1024);
   }
 }
 
@@ -144,20 +117,6 @@ TEST(TreePrimalDual, StrongPairsStayInRange) {
     for (std::uint64_t sweep = 0; sweep < 20; ++sweep) kernel.sweep(state, sweep, ConditionalSums{sums});
     for (float sum : sums) ASSERT_TRUE(std::isfinite(sum));
   }
-}
-
-TEST(TreePrimalDual, RunsAgainFromACopy) {
-  const Graph graph = varied_graph(7, 0);
-  const TreePrimalDual kernel(graph, ForestChoice::redrawn);
-  auto state = kernel.start(5, 16);
-  for (std::uint64_t sweep = 0; sweep < 5; ++sweep) kernel.sweep(state, sweep);
-  auto copy = kernel.start(5, 16);
-  copy.values = state.values;  // as after a checkpoint
-  for (std::uint64_t sweep = 5; sweep < 15; ++sweep) {
-    kernel.sweep(state, sweep);
-    kernel.sweep(copy, sweep);
-  }
-  EXPECT_EQ(state.values, copy.values);
 }
 
 }  // namespace

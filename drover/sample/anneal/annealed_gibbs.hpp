@@ -32,6 +32,7 @@
 #include <optional>
 #include <vector>
 
+#include "drover/core/keeper.hpp"
 #include "drover/core/parallel.hpp"
 #include "drover/core/run_control.hpp"
 #include "drover/infer/iterated_modes.hpp"
@@ -49,6 +50,7 @@ struct AnnealOptions {
   TemperatureRange range{};                   ///< 0 means temperature_range() of the graph
   std::uint64_t round_sweeps = 100;           ///< about so many in a round; 0: one anneal and no rounds
   const RunControl* control = &no_control();  ///< its end is that of all reads, at their next sweep
+  PartKeeper* parts = nullptr;                ///< the batches that it has are not done again (not by time)
 };
 
 struct AnnealResult {
@@ -97,6 +99,13 @@ struct AnnealedBatch {
   std::vector<Value> state;
   double log_score = log_zero;
   std::uint64_t sweeps = 0;
+
+  template <class Archive>
+  void visit(Archive& archive) {
+    archive(state);
+    archive(log_score);
+    archive(sweeps);
+  }
 };
 
 /// The best of two states and all between them, polished; ties to the states of `best`.
@@ -246,8 +255,14 @@ AnnealResult annealed_gibbs(const Graph& graph, const K& kernel, const AnnealOpt
       // The first batch always leaves a state behind, however soon the run is stopped.
       const auto batch = static_cast<std::uint32_t>(begin + k);
       if (batch > 0 && options.control->should_stop()) return;
-      done[k] = BatchAnneal<K>(kernel, merger, options)
+      recall_or_do(
+          options.parts, batch, [&](auto& archive) { done[k].visit(archive); },
+          [&] {
+            done[k] =
+                BatchAnneal<K>(kernel, merger, options)
                     .run(batch * lanes, reads_of(batch), AnnealBudget(static_cast<double>(options.sweeps)));
+            return !options.control->should_stop();
+          });
     });
     for (std::size_t k = 0; k < done.size(); ++k) {
       stopped = stopped || done[k].sweeps < options.sweeps;

@@ -22,6 +22,7 @@
 #include <mutex>
 #include <vector>
 
+#include "drover/core/keeper.hpp"
 #include "drover/core/parallel.hpp"
 #include "drover/core/random.hpp"
 #include "drover/core/run_control.hpp"
@@ -35,6 +36,7 @@ struct ImportanceOptions {
   std::uint64_t sweeps = 1000;                ///< steps of the path, one sweep each; at least 2
   std::uint32_t chains = 256;                 ///< independent weights, at least 2
   const RunControl* control = &no_control();  ///< its end drops the anneals that are not done
+  PartKeeper* parts = nullptr;                ///< the anneals that it has are not done again
 };
 
 struct ImportanceResult {
@@ -164,10 +166,15 @@ ImportanceResult annealed_importance(const Graph& graph, const K& kernel, const 
       for (std::uint32_t lane = 0; lane < lanes; ++lane) log_weights[lane] += rise * scores[lane];
       progress.add_sweep();
     };
-    const bool complete = anneal_along(kernel, graph, options.sweeps, path, options.seed, batch * lanes,
-                                       *options.control, add_step);
-    log_weights.resize(std::min(lanes, options.chains - batch * lanes));
-    if (complete) batch_weights[batch] = std::move(log_weights);
+    recall_or_do(
+        options.parts, batch, [&](auto& archive) { archive(batch_weights[batch]); },
+        [&] {
+          const bool complete = anneal_along(kernel, graph, options.sweeps, path, options.seed, batch * lanes,
+                                             *options.control, add_step);
+          log_weights.resize(std::min(lanes, options.chains - batch * lanes));
+          if (complete) batch_weights[batch] = std::move(log_weights);
+          return complete;
+        });
   });
 
   std::vector<double> log_weights;

@@ -24,7 +24,7 @@ double agreement(std::uint32_t states, std::span<const double> table) {
 }  // namespace
 
 GeneralizedSwendsenWang::GeneralizedSwendsenWang(const Graph& graph)
-    : graph_(&graph), conditional_offsets_(conditional_offsets(graph)) {
+    : SingleChainKernel(graph), conditional_offsets_(conditional_offsets(graph)) {
   const auto add = [&](Factor factor, std::span<const VariableId> scope) {
     factor.scope_begin = static_cast<std::uint32_t>(scopes_.size());
     scopes_.insert(scopes_.end(), scope.begin(), scope.end());
@@ -182,18 +182,6 @@ Moves GeneralizedSwendsenWang::run(State& state, std::uint64_t sweep, float* sum
       turn(state, first, last, states == 2 ? 1 : old);
   }
   return moves;
-}
-
-void GeneralizedSwendsenWang::read(const State& state, std::uint32_t, std::span<Value> values) const {
-  std::ranges::copy(state.values, values.begin());
-}
-
-void GeneralizedSwendsenWang::write(State& state, std::uint32_t, std::span<const Value> values) const {
-  std::ranges::copy(values, state.values.begin());
-}
-
-void GeneralizedSwendsenWang::log_scores(const State& state, std::span<double> scores) const {
-  scores[0] = log_score(*graph_, state.values);
 }
 
 }  // namespace drover

@@ -23,51 +23,31 @@
 
 #include "drover/compile/cluster_bonds.hpp"
 #include "drover/sample/kernel.hpp"
+#include "drover/sample/single_chain.hpp"
 
 namespace drover {
 
-class GeneralizedSwendsenWang {
+class GeneralizedSwendsenWang : public SingleChainKernel {
  public:
   /// Clusters that would change, and those that did.
   using Totals = Moves;
 
-  struct State {
-    std::uint64_t seed = 0;
-    std::uint32_t chain = 0;
-    float inverse_temperature = 1;
-    std::vector<Value> values;
-    // What follows does not outlive a sweep.
+  struct State : SingleChainState {
     std::vector<std::uint32_t> parents;
     std::vector<std::uint32_t> order, begin, next;  ///< members of clusters, cluster after cluster
     std::vector<std::uint32_t> visited;             ///< factor -> last step that looked at it
-
-    template <class Archive>
-    void visit(Archive& archive) {
-      archive(seed);
-      archive(chain);
-      archive(inverse_temperature);
-      archive(values);
-    }
   };
 
   /// Requires tables without hard zeros. The graph must outlive the kernel.
   explicit GeneralizedSwendsenWang(const Graph& graph);
   explicit GeneralizedSwendsenWang(Graph&&) = delete;
 
-  std::size_t size() const { return graph_->size(); }
-  std::uint32_t lanes() const { return 1; }
   std::size_t entry_count() const { return conditional_offsets_.back(); }
 
   State start(std::uint64_t seed, std::uint32_t first_chain) const;
   Moves sweep(State& state, std::uint64_t sweep) const { return run(state, sweep, nullptr); }
   Moves sweep(State& state, std::uint64_t sweep, ConditionalSums sums) const {
     return run(state, sweep, sums.sums.data());
-  }
-  void read(const State& state, std::uint32_t lane, std::span<Value> values) const;
-  void write(State& state, std::uint32_t lane, std::span<const Value> values) const;
-  void log_scores(const State& state, std::span<double> scores) const;
-  void set_inverse_temperatures(State& state, std::span<const float> inverse_temperatures) const {
-    state.inverse_temperature = inverse_temperatures[0];
   }
 
  private:
@@ -88,7 +68,6 @@ class GeneralizedSwendsenWang {
   double cluster_score(State& state, std::uint32_t first, std::uint32_t last, std::uint32_t stamp) const;
   void turn(State& state, std::uint32_t first, std::uint32_t last, Value move) const;
 
-  const Graph* graph_;
   std::vector<Factor> factors_;
   std::vector<VariableId> scopes_;
   std::vector<std::size_t> factor_offsets_;

@@ -46,7 +46,7 @@ constexpr std::int64_t forbidden = -(std::int64_t{1} << 48);
 }  // namespace
 
 SwendsenWang::SwendsenWang(const Graph& graph, double share)
-    : graph_(&graph),
+    : SingleChainKernel(graph),
       share_(share),
       bonds_(cluster_bonds(graph)),
       conditional_offsets_(conditional_offsets(graph)) {
@@ -251,18 +251,6 @@ double SwendsenWang::log_cluster_probability(const State& state) const {
                          : -std::log(graph_->cardinalities[v]);
   }
   return total;
-}
-
-void SwendsenWang::read(const State& state, std::uint32_t, std::span<Value> values) const {
-  std::ranges::copy(state.values, values.begin());
-}
-
-void SwendsenWang::write(State& state, std::uint32_t, std::span<const Value> values) const {
-  std::ranges::copy(values, state.values.begin());
-}
-
-void SwendsenWang::log_scores(const State& state, std::span<double> scores) const {
-  scores[0] = log_score(*graph_, state.values);
 }
 
 }  // namespace drover

@@ -28,50 +28,30 @@
 #include "drover/compile/graph.hpp"
 #include "drover/sample/dual/bond_law.hpp"
 #include "drover/sample/kernel.hpp"
+#include "drover/sample/single_chain.hpp"
 
 namespace drover {
 
-class SwendsenWang {
+class SwendsenWang : public SingleChainKernel {
  public:
-  struct State {
-    std::uint64_t seed = 0;
-    std::uint32_t chain = 0;
-    float inverse_temperature = 1;
-    std::vector<Value> values;
-    // What follows does not outlive a sweep.
+  struct State : SingleChainState {
     std::vector<std::uint32_t> parents;
     std::vector<Value> duals;         ///< per bond; bonded for a bond
     std::vector<std::int64_t> gains;  ///< per entry of a cluster's root
     std::vector<float> probabilities;
     std::vector<Value> moves;
-
-    template <class Archive>
-    void visit(Archive& archive) {
-      archive(seed);
-      archive(chain);
-      archive(inverse_temperature);
-      archive(values);
-    }
   };
 
   /// Requires spin pairs and attractive Potts pairs only (no tables); the graph must outlive the kernel.
   explicit SwendsenWang(const Graph& graph, double share = 1);
   explicit SwendsenWang(Graph&&, double share = 1) = delete;
 
-  std::size_t size() const { return graph_->size(); }
-  std::uint32_t lanes() const { return 1; }
   std::size_t entry_count() const { return conditional_offsets_.back(); }
 
   State start(std::uint64_t seed, std::uint32_t first_chain) const;
   void sweep(State& state, std::uint64_t sweep) const { run(state, sweep, nullptr); }
   void sweep(State& state, std::uint64_t sweep, ConditionalSums sums) const {
     run(state, sweep, sums.sums.data());
-  }
-  void read(const State& state, std::uint32_t lane, std::span<Value> values) const;
-  void write(State& state, std::uint32_t lane, std::span<const Value> values) const;
-  void log_scores(const State& state, std::span<double> scores) const;
-  void set_inverse_temperatures(State& state, std::span<const float> inverse_temperatures) const {
-    state.inverse_temperature = inverse_temperatures[0];
   }
 
   /// Clusters of the last sweep.
@@ -92,7 +72,6 @@ class SwendsenWang {
   Value relative(const State& state, std::size_t variable) const;
   std::int64_t fixed(double gain) const;
 
-  const Graph* graph_;
   double share_;
   bool has_fields_ = false;
   bool has_zeros_ = false;

@@ -30,6 +30,15 @@ class DenseGibbsWithGradients {
     AlignedFloats fields[2];  ///< the second one is of the proposal
     AlignedFloats leaves[2];
     AlignedFloats block_sums[2];
+
+    template <class Archive>
+    void visit(Archive& archive) {
+      archive(seed);
+      archive(chain);
+      archive(signs);
+      for (AlignedFloats* part : {fields, leaves, block_sums})
+        for (int k = 0; k < 2; ++k) archive(part[k]);
+    }
   };
 
   explicit DenseGibbsWithGradients(const SpinGraph& graph);

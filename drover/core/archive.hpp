@@ -1,8 +1,10 @@
-// Saving and loading of plain members, for checkpoints. A State lists its members in visit(archive).
+// Saving and loading of plain members, for checkpoints. What can be saved lists its members in
+// visit(archive).
 #pragma once
 
 #include <cstdint>
 #include <cstring>
+#include <span>
 #include <string>
 #include <type_traits>
 #include <vector>
@@ -28,6 +30,10 @@ class SaveArchive {
     (*this)(count);
     append(text.data(), text.size());
   }
+  /// Of a size that both sides know.
+  template <class Number>
+  requires std::is_trivially_copyable_v<Number>
+  void operator()(std::span<Number> numbers) { append(numbers.data(), numbers.size_bytes()); }
   const std::string& bytes() const { return bytes_; }
   std::string take() { return std::move(bytes_); }
 
@@ -59,6 +65,9 @@ class LoadArchive {
     text.assign(bytes_, at_, count);
     at_ += count;
   }
+  template <class Number>
+  requires std::is_trivially_copyable_v<Number>
+  void operator()(std::span<Number> numbers) { take(numbers.data(), numbers.size_bytes()); }
   bool at_end() const { return at_ == bytes_.size(); }
 
  private:
