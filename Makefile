@@ -8,7 +8,7 @@ BATCHES ?= OFF
 CONFIGURE := cmake -DDROVER_BATCHES=$(BATCHES) --preset
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-test setup-bench build run python reference test quick-test simd fuzz mutants bench install deb dist format tidy sanitize clean
+.PHONY: help setup setup-test setup-bench build run python mpi reference test quick-test simd fuzz mutants bench install deb dist format tidy sanitize clean
 
 help: ## show this list
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -70,6 +70,13 @@ python: setup ## build the Python package and open a prompt where `import drover
 	@echo $(CURDIR)/build/python > $$(echo build/venv/lib/python3*/site-packages)/drover.pth
 	@echo "The package is in the virtual environment build/venv: . build/venv/bin/activate"
 	@build/venv/bin/python -i -c 'import drover as dv; print(">>> dv.grid(8, 8, coupling=.3).marginals()"); print(dv.grid(8, 8, coupling=.3).marginals())'
+
+mpi: setup ## build build/bin/drover-mpi, the command for several machines, and run it with two processes
+	@tools/setup mpi
+	@cmake --preset release > /dev/null
+	@cmake --build build -j$(JOBS) --target drover_command drover_mpi
+	@mpirun -n 2 --oversubscribe $(if $(filter 0,$(shell id -u)),--allow-run-as-root) build/bin/drover-mpi marginals $(EXAMPLE) --observe lawn=wet --method gibbs --quiet
+	@echo "The command is build/bin/drover-mpi: mpirun -n N build/bin/drover-mpi COMMAND ...; docs/machines.md says more"
 
 reference: setup-test ## build the reference of the Python package into build/reference
 	@$(CONFIGURE) release > /dev/null

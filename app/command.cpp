@@ -23,12 +23,23 @@ void describe(OptionList& list, Output& output, std::string_view out, bool repor
   list.add("quiet", "no progress and no warnings on stderr", output.quiet);
 }
 
+namespace {
+
+std::optional<std::uint32_t> usual_threads;
+
+}  // namespace
+
+void set_usual_threads(std::uint32_t threads) {
+  usual_threads = threads;
+}
+
 void apply(const Limits& limits) {
   if (limits.time) limit_time(*limits.time);
-  if (!limits.threads) return;
+  const std::optional<std::uint32_t> wanted = limits.threads ? limits.threads : usual_threads;
+  if (!wanted) return;
   static std::unique_ptr<tbb::global_control> threads;  // for the rest of the program
   threads = std::make_unique<tbb::global_control>(tbb::global_control::max_allowed_parallelism,
-                                                  static_cast<std::size_t>(*limits.threads));
+                                                  static_cast<std::size_t>(*wanted));
 }
 
 std::vector<Command>& all_commands() {

@@ -39,6 +39,7 @@ struct Command {
   std::string example;
   OptionList options;
   std::function<int(const Call&)> run;  ///< returns the exit code
+  bool shared = false;  ///< where several ranks share a run, all of them do it; else rank 0 alone
 };
 
 /// Where results go and what is printed.
@@ -54,6 +55,8 @@ struct Output {
 void describe(OptionList& list, Output& output, std::string_view out, bool report);
 /// Makes the limits those of the program's run.
 void apply(const Limits& limits);
+/// How many threads a run has that does not say; otherwise all cores.
+void set_usual_threads(std::uint32_t threads);
 
 /// All of them, in the order of the help. The options of each are bound to storage that it owns.
 std::vector<Command>& all_commands();

@@ -56,6 +56,7 @@ void print_result(const LearnResult& result, const std::string& out) {
 }
 
 int run_score(const Call& call, Scoring& scoring) {
+  if (!goes_on_alone()) return 0;
   const Output& output = scoring.output;
   check_outputs(output, {".json"}, "", call.arguments);
   const ProgressBar bar(output.quiet);
@@ -94,6 +95,7 @@ int run(const Call& call, Learn& learn_call) {
   learn_call.data.constant_columns = true;
   LearnResult result =
       learn(read_data_table(call.arguments[1], learn_call.data, run_control()), options, run_control());
+  if (!speaks()) return 0;
   OptionList data_options;
   describe(data_options, learn_call.data);
   add_options(data_options, result.provenance.options);
@@ -119,6 +121,7 @@ Command learn_command() {
                   "drover learn ising models/garden.csv --columns rain,sprinkler --out garden.drv",
                   {},
                   [learn_call](const Call& call) { return run(call, *learn_call); }};
+  command.shared = true;
   describe(command.options, learn_call->options);
   describe(command.options, learn_call->data);
   command.options.add("image-width", "N", "the report shows rows as images of this width",

@@ -41,6 +41,7 @@ int run(const Call& call, Question& question) {
   const ProgressBar bar(output.quiet);
   const Loaded loaded = load(question, call.arguments[0]);
   LogZ answer = log_z(loaded.model, question.options, run_control());
+  if (!speaks()) return 0;
   add_settings(question, answer.provenance.options);
   const bool wants_text = deliver(
       output, answer.provenance.warnings, to_json(answer),
@@ -60,6 +61,7 @@ Command logz_command() {
                   "drover logz models/grid-3x3.uai",
                   {},
                   [question](const Call& call) { return run(call, *question); }};
+  command.shared = true;
   describe_evidence(command.options, *question);
   describe(command.options, question->options, Task::logz);
   describe(command.options, question->limits);

@@ -58,6 +58,7 @@ void print_states(const BestState& answer, const std::vector<VariableId>& query)
 
 // The values of some variables, the others summed out.
 int run_of(const Call& call, MapQuestion& question) {
+  if (!goes_on_alone()) return 0;
   const Output& output = question.output;
   check_outputs(output, {".json"}, "", call.arguments);
   if (!question.query.empty())
@@ -93,6 +94,7 @@ int run(const Call& call, MapQuestion& question) {
   const ProgressBar bar(output.quiet);
   const Loaded loaded = load(question, call.arguments[0]);
   BestState answer = best_state(loaded.model, question.options, run_control());
+  if (!speaks()) return 0;
   add_settings(question, answer.provenance.options);
   const bool wants_text = deliver(
       output, answer.provenance.warnings, to_json(answer, loaded.query),
@@ -126,6 +128,7 @@ Command map_command() {
                   "drover map models/sprinkler.bif --observe lawn=wet",
                   {},
                   [question](const Call& call) { return run(call, *question); }};
+  command.shared = true;
   describe_evidence(command.options, *question);
   describe_query(command.options, *question);
   command.options.add("of", "NAME,...", "the most probable values of these variables, the others summed out",

@@ -105,6 +105,7 @@ void print_race(const std::vector<RaceEntry>& race) {
 }
 
 int run_cases(const Call& call, Question& question, const std::string& path) {
+  if (!goes_on_alone()) return 0;
   const Output& output = question.output;
   for (const char* option : {"joint", "pairs", "report", "checkpoint", "check"})
     if (call.was_given(option))
@@ -136,6 +137,7 @@ int run(const Call& call, Question& question, const std::string& cases) {
   const ProgressBar bar(output.quiet);
   const Loaded loaded = load(question, call.arguments[0]);
   Marginals answer = marginals(loaded.model, question.options, run_control());
+  if (!speaks()) return 0;
   add_settings(question, answer.provenance.options);
   const bool wants_text = deliver(
       output, answer.provenance.warnings, to_json(answer, loaded.query),
@@ -168,6 +170,7 @@ Command marginals_command() {
                   "drover marginals models/sprinkler.bif --observe lawn=wet",
                   {},
                   [question, cases](const Call& call) { return run(call, *question, *cases); }};
+  command.shared = true;
   describe_evidence(command.options, *question);
   describe_query(command.options, *question);
   command.options.add("joint", "NAME,...;...",

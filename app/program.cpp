@@ -42,13 +42,8 @@ int dispatch(int argc, char** argv) {
   drover::check_simd_limit();
   const auto [command, call] = drover::app::parse_command_line(argc, argv);
   if (command == nullptr) return 0;
+  if (!command->shared && !drover::app::goes_on_alone()) return 0;
   return command->run(call);
-}
-
-// Where even stderr cannot be written, the exit code alone speaks.
-int fail(const std::string& message, int exit_code) {
-  std::fputs(fmt::format("drover: error: {}\n", message).c_str(), stderr);
-  return exit_code;
 }
 
 }  // namespace
@@ -57,20 +52,31 @@ namespace drover::app {
 
 std::vector<std::string> program_arguments;
 
-int run_program(int argc, char** argv) {
+Outcome run_command(int argc, char** argv) {
   program_arguments.assign(argv, argv + argc);
   try {
-    return dispatch(argc, argv);
+    return {dispatch(argc, argv), ""};
   } catch (const drover::OptionError& error) {
-    return fail(fmt::format("--{} {}: expected {}", error.name(), error.value(), error.expected()),
-                error.exit_code());
+    return {error.exit_code(),
+            fmt::format("--{} {}: expected {}", error.name(), error.value(), error.expected())};
   } catch (const drover::Error& error) {
-    return fail(error.what(), error.exit_code());
+    return {error.exit_code(), error.what()};
   } catch (const std::bad_alloc&) {
-    return fail(memory_message(), static_cast<int>(drover::ErrorKind::misfit));
+    return {static_cast<int>(drover::ErrorKind::misfit), memory_message()};
   } catch (const std::exception& error) {
-    return fail(error.what(), static_cast<int>(drover::ErrorKind::internal));
+    return {static_cast<int>(drover::ErrorKind::internal), error.what()};
   }
+}
+
+// Where even stderr cannot be written, the exit code alone speaks.
+void print_error(const std::string& message) {
+  std::fputs(fmt::format("drover: error: {}\n", message).c_str(), stderr);
+}
+
+int run_program(int argc, char** argv) {
+  const Outcome outcome = run_command(argc, argv);
+  if (!outcome.error.empty()) print_error(outcome.error);
+  return outcome.exit_code;
 }
 
 }  // namespace drover::app

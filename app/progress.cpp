@@ -72,12 +72,26 @@ void limit_time(double seconds) {
   setitimer(ITIMER_REAL, &timer, nullptr);
 }
 
+bool speaks() {
+  return run_control().ranks().is_first();
+}
+
+bool goes_on_alone() {
+  if (run_control().ranks().size() == 1) return true;
+  if (!speaks()) {
+    expect_result();  // rank 0 is about to have it
+    return false;
+  }
+  run_control().share_with(one_process());
+  return true;
+}
+
 void expect_result() noexcept {
   has_begun = true;
 }
 
 ProgressBar::ProgressBar(bool quiet)
-    : visible_(!quiet && isatty(STDERR_FILENO) != 0),
+    : visible_(!quiet && speaks() && isatty(STDERR_FILENO) != 0),
       start_(std::chrono::steady_clock::now()),
       last_shown_(start_) {
   run_control().watch([this](const Progress& progress) { show(progress); });

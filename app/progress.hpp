@@ -14,6 +14,11 @@ RunControl& run_control();
 void install_signal_handlers();
 /// The program's run ends after so many seconds.
 void limit_time(double seconds);
+/// Whether this process speaks to the user and writes files: the only one, or rank 0 of those that share the
+/// run.
+bool speaks();
+/// For what ranks do not share: whether this one goes on, then without the others.
+bool goes_on_alone();
 /// From now on a signal or the time limit no longer ends the program at once: an algorithm is running that
 /// listens to run_control(), or its answer is being written. Progress says so by itself.
 void expect_result() noexcept;

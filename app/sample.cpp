@@ -26,6 +26,7 @@ int run(const Call& call, Question& question) {
   const Loaded loaded = load(question, call.arguments[0]);
   DrawFileSink sink(output.out);
   Samples answer = sample(loaded.model, question.options, sink, run_control());
+  if (!speaks()) return 0;
   sink.finish(answer);
   add_settings(question, answer.provenance.options);
   JsonObject object = to_json(answer);
@@ -58,6 +59,7 @@ Command sample_command() {
                   "drover sample models/grid-3x3.uai --samples 1000 --out draws.npz",
                   {},
                   [question](const Call& call) { return run(call, *question); }};
+  command.shared = true;
   describe_evidence(command.options, *question);
   describe(command.options, question->options, Task::sample);
   describe(command.options, question->limits);

@@ -5,7 +5,8 @@
 #   tag     chain and skip-chain models of tagged text (ICU; text)
 #   report  results as HTML pages (ECharts from npm, inlined; whichever of the others are built)
 #   serve   the live page (cpp-httplib)
-# drover is all that were built. A component whose needs are not met is left out, and that is said.
+#   cluster runs that several machines share (MPI, METIS); not part of drover, which needs neither
+# drover is all that were built but cluster. A component whose needs are not met is left out, and that is said.
 find_package(Threads REQUIRED)
 find_package(fmt REQUIRED)
 find_package(TBB REQUIRED)
@@ -96,7 +97,9 @@ function(drover_component name)
                              $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
   target_compile_features(drover_${name} PUBLIC cxx_std_20)
   target_link_libraries(drover_${name} PRIVATE $<BUILD_INTERFACE:drover_options>)
-  target_link_libraries(drover INTERFACE drover_${name})
+  if(NOT name STREQUAL cluster)  # whoever wants it names it
+    target_link_libraries(drover INTERFACE drover_${name})
+  endif()
   drover_precompile(drover_${name})
   drover_batch(drover_${name})
   set(DROVER_BUILT ${DROVER_BUILT} ${name} PARENT_SCOPE)
@@ -119,7 +122,7 @@ endfunction()
 
 file(GLOB_RECURSE CORE_SOURCES CONFIGURE_DEPENDS drover/*.cpp)
 # One call per question for what a component knows is part of that component.
-list(FILTER CORE_SOURCES EXCLUDE REGEX "/drover/((image|text|tag|report|serve)/|task/(denoise|text|tag)\\.cpp$)")
+list(FILTER CORE_SOURCES EXCLUDE REGEX "/drover/((image|text|tag|report|serve|cluster)/|task/(denoise|text|tag)\\.cpp$)")
 drover_component(core ${CORE_SOURCES})
 set_source_files_properties(drover/core/version.cpp PROPERTIES COMPILE_DEFINITIONS DROVER_VERSION="${PROJECT_VERSION}")
 target_link_libraries(drover_core PUBLIC fmt::fmt TBB::tbb ZLIB::ZLIB Threads::Threads nlohmann_json::nlohmann_json
@@ -218,4 +221,19 @@ if(BUILD_serve AND NOT DROVER_FUZZ)
                live_picture_js ${LIVE}/picture.js live_uplot_js ${UPLOT}/uPlot.esm.js
                live_uplot_css ${UPLOT}/uPlot.min.css
                live_sprinkler_bif ${PROJECT_SOURCE_DIR}/models/sprinkler.bif)
+endif()
+
+find_package(MPI QUIET COMPONENTS CXX)
+find_library(METIS_LIBRARY metis)
+find_path(METIS_INCLUDE metis.h)
+mark_as_advanced(METIS_LIBRARY METIS_INCLUDE)
+set(CLUSTER_FOUND FALSE)
+if(MPI_CXX_FOUND AND METIS_LIBRARY AND METIS_INCLUDE)
+  set(CLUSTER_FOUND TRUE)
+endif()
+drover_wants(cluster CLUSTER_FOUND "MPI and METIS (make mpi installs them)")
+if(BUILD_cluster AND NOT DROVER_FUZZ)
+  file(GLOB CLUSTER_SOURCES CONFIGURE_DEPENDS drover/cluster/*.cpp)
+  drover_component(cluster ${CLUSTER_SOURCES})
+  target_link_libraries(drover_cluster PUBLIC drover_core PRIVATE MPI::MPI_CXX metis)
 endif()

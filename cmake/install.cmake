@@ -38,6 +38,9 @@ endforeach()
 
 if(TARGET drover_command)
   install(TARGETS drover_command drover_reproduce RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+  if(TARGET drover_mpi)
+    install(TARGETS drover_mpi RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+  endif()
   # The manual pages and the completions are printed by the command itself, from its option table.
   set(GENERATED ${PROJECT_BINARY_DIR}/generated)
   set(SCRIPT ${PROJECT_SOURCE_DIR}/cmake/manual_pages.cmake)
@@ -46,6 +49,9 @@ if(TARGET drover_command)
     COMMAND ${CMAKE_COMMAND} -DDROVER=$<TARGET_FILE:drover_command> -DFOLDER=${GENERATED} -P ${SCRIPT}
     DEPENDS drover_command ${SCRIPT})
   add_custom_target(drover_manual ALL DEPENDS ${GENERATED}/drover.fish)
+  if(TARGET drover_mpi)
+    add_dependencies(drover_manual drover_mpi)  # all that is installed
+  endif()
   install(DIRECTORY ${GENERATED}/man1 DESTINATION ${CMAKE_INSTALL_MANDIR})
   install(FILES ${GENERATED}/drover.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME drover)
   install(FILES ${GENERATED}/_drover DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)

@@ -2,7 +2,7 @@
 # starts, so that nobody waits for them to be built who does not want them.
 find_package(CLI11 REQUIRED)
 file(GLOB APP_SOURCES CONFIGURE_DEPENDS app/*.cpp)
-list(FILTER APP_SOURCES EXCLUDE REGEX "/app/(drover|drover_reproduce|reproduce)\\.cpp$")
+list(FILTER APP_SOURCES EXCLUDE REGEX "/app/(drover|drover_mpi|drover_reproduce|reproduce)\\.cpp$")
 add_library(drover_app STATIC ${APP_SOURCES})
 target_link_libraries(drover_app PUBLIC drover PRIVATE drover_options CLI11::CLI11)
 if(TARGET drover_serve)
@@ -13,6 +13,13 @@ drover_batch(drover_app)
 add_executable(drover_command app/drover.cpp)
 set_target_properties(drover_command PROPERTIES OUTPUT_NAME drover)
 target_link_libraries(drover_command PRIVATE drover_app drover_options)
+
+# The same commands for several processes.
+if(TARGET drover_cluster)
+  add_executable(drover_mpi app/drover_mpi.cpp)
+  set_target_properties(drover_mpi PROPERTIES OUTPUT_NAME drover-mpi)
+  target_link_libraries(drover_mpi PRIVATE drover_app drover_cluster drover_options)
+endif()
 
 file(GLOB EXPERIMENT_SOURCES CONFIGURE_DEPENDS experiments/*.cpp)
 add_library(drover_experiments STATIC ${EXPERIMENT_SOURCES})

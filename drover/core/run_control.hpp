@@ -1,5 +1,5 @@
-// How a run is watched and stopped: the one type for it, passed down to everything that can take longer than
-// 50 milliseconds.
+// How a run is watched, shared and stopped: the one type for it, passed down to everything that can take
+// longer than 50 milliseconds.
 //
 // The caller owns it: a deadline needs no other clock, request_stop() may be called from another thread or
 // from a signal handler. Algorithms ask should_stop(), which is true from the deadline or the request on, and
@@ -15,6 +15,8 @@
 #include <optional>
 #include <string>
 #include <string_view>
+
+#include "drover/core/ranks.hpp"
 
 namespace drover {
 
@@ -49,6 +51,13 @@ class RunControl {
   void limit_threads(std::uint32_t threads) { threads_ = threads; }
   std::optional<std::uint32_t> threads() const {
     return threads_ || whole_ == nullptr ? threads_ : whole_->threads();
+  }
+
+  /// The processes that share the run; unset: this one alone. To be set before the run begins.
+  void share_with(const Ranks& ranks) { ranks_ = &ranks; }
+  const Ranks& ranks() const {
+    if (ranks_ != nullptr) return *ranks_;
+    return whole_ == nullptr ? one_process() : whole_->ranks();
   }
 
   /// Ends the run soon; from any thread, or from a signal handler.
@@ -86,6 +95,7 @@ class RunControl {
   Clock::time_point start_ = Clock::now();
   std::optional<Clock::time_point> deadline_;
   std::optional<std::uint32_t> threads_;
+  const Ranks* ranks_ = nullptr;
   OnProgress on_progress_;
   std::function<bool()> reason_;
 };

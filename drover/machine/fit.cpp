@@ -4,6 +4,7 @@
 #include <bit>
 #include <cassert>
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <numeric>
 #include <type_traits>
@@ -89,6 +90,16 @@ bool all_finite(std::span<const float> numbers) {
   return !broken;
 }
 
+// Of rank 0, so that all take the same steps.
+double common_time_fraction(const RunControl& control) {
+  double fraction = control.time_fraction();
+  if (control.ranks().size() == 1 || !control.has_time_limit()) return fraction;
+  std::string bytes(reinterpret_cast<const char*>(&fraction), sizeof(fraction));
+  control.ranks().broadcast(bytes);
+  std::memcpy(&fraction, bytes.data(), sizeof(fraction));
+  return fraction;
+}
+
 }  // namespace
 
 void initialise(BinaryMachine& machine, const TrainingData& data, double weight_deviation,
@@ -156,11 +167,12 @@ FitSummary fit(BinaryMachine& machine, const TrainingData& data, GradientSource&
     kept.biases = std::move(best.biases);
     best = std::move(kept);
   }
+  Ballot ballot(control.ranks());
   for (std::uint64_t t = summary.iterations; t < options.iterations; ++t) {
     const double objective = source.gradient(machine, minibatches.next(), t, gradient);
     trace.add(t, objective, summary);
     const double done = static_cast<double>(t) / static_cast<double>(options.iterations);
-    const double share = options.falling ? 1 - std::max(done, control.time_fraction()) : 1;
+    const double share = options.falling ? 1 - std::max(done, common_time_fraction(control)) : 1;
     weight_rule.step(machine.weights, gradient.weights, true, share);
     bias_rule.step(machine.biases, gradient.biases, false, share);
     ++summary.iterations;
@@ -194,7 +206,7 @@ FitSummary fit(BinaryMachine& machine, const TrainingData& data, GradientSource&
     keep(options.keeper, visit, t + 1 == options.iterations || control.should_stop());
     control.report(
         {"learning", static_cast<double>(t + 1) / static_cast<double>(options.iterations), t + 1, 0, 0});
-    if (control.should_stop() && t + 1 < options.iterations) {
+    if (ballot.next(control.should_stop() ? 1 : 0) != 0 && t + 1 < options.iterations) {
       summary.ended = "stopped early";
       summary.stopped = true;
       break;

@@ -4,9 +4,11 @@
 #include <array>
 #include <cassert>
 #include <cmath>
+#include <cstring>
 #include <numeric>
 
 #include "drover/compile/spin_graph.hpp"
+#include "drover/core/all_gather.hpp"
 #include "drover/core/log_math.hpp"
 #include "drover/core/parallel.hpp"
 #include "drover/machine/rbm_batch.hpp"
@@ -38,14 +40,31 @@ double root_mean_square(const Statistics& gradient) {
   return count > 0 ? std::sqrt(sum / count) : 0;
 }
 
+/// Each rank has the numbers begin .. end, in the order of ranks; now all have all of them.
+void share_floats(const Ranks& ranks, std::size_t begin, std::size_t end, std::vector<float>& numbers) {
+  if (ranks.size() == 1) return;
+  std::size_t at = 0;
+  for (const std::string& part : all_gather(
+           ranks, {reinterpret_cast<const char*>(numbers.data() + begin), (end - begin) * sizeof(float)})) {
+    if (!part.empty()) std::memcpy(numbers.data() + at, part.data(), part.size());
+    at += part.size() / sizeof(float);
+  }
+}
+
 class SampledGradient : public GradientSource {
  public:
   SampledGradient(const TrainingData& data, std::unique_ptr<MachineSampler> sampler,
-                  std::uint32_t clamped_sweeps, std::uint64_t seed)
-      : data_(data), sampler_(std::move(sampler)), clamped_sweeps_(clamped_sweeps), seed_(seed) {}
+                  std::uint32_t clamped_sweeps, std::uint64_t seed, const Ranks& ranks)
+      : data_(data),
+        sampler_(std::move(sampler)),
+        clamped_sweeps_(clamped_sweeps),
+        seed_(seed),
+        ranks_(ranks) {}
 
   double gradient(const BinaryMachine& machine, std::span<const std::uint32_t> rows, std::uint64_t iteration,
                   Statistics& gradient) override {
+    const std::size_t begin = part_begin(machine.edges(), ranks_.rank(), ranks_.size()),
+                      end = part_begin(machine.edges(), ranks_.rank() + 1, ranks_.size());
     if (machine.kind == MachineKind::rbm) {
       RbmBatch batch(machine);
       ActiveUnits v;
@@ -57,18 +76,19 @@ class SampledGradient : public GradientSource {
     } else {
       const BitBatch data = bit_batch(data_.values, data_.variables, rows);
       if (machine.hidden == 0) {
-        measure(machine, data, gradient);
+        measure(machine, data, begin, end, gradient);
       } else {
         BitBatch clamped;
-        draw_clamped(machine, data, clamped_sweeps_, seed_, iteration, clamped);
-        measure(machine, clamped, gradient);
+        draw_clamped(machine, data, clamped_sweeps_, seed_, iteration, ranks_, clamped);
+        measure(machine, clamped, begin, end, gradient);
       }
     }
     BitBatch states;
     sampler_->draw(machine, iteration, states);
-    measure(machine, states, model_);
+    measure(machine, states, begin, end, model_);
     for (std::size_t e = 0; e < gradient.weights.size(); ++e) gradient.weights[e] -= model_.weights[e];
     for (std::size_t i = 0; i < gradient.biases.size(); ++i) gradient.biases[i] -= model_.biases[i];
+    share_floats(ranks_, begin, end, gradient.weights);
     return root_mean_square(gradient);
   }
   std::string_view objective() const override { return moment_gap; }
@@ -81,6 +101,7 @@ class SampledGradient : public GradientSource {
   std::unique_ptr<MachineSampler> sampler_;
   std::uint32_t clamped_sweeps_;
   std::uint64_t seed_;
+  const Ranks& ranks_;
   Statistics model_;
 };
 
@@ -96,14 +117,17 @@ class BlockGibbsGradient : public GradientSource {
 
   double gradient(const BinaryMachine& machine, std::span<const std::uint32_t> rows, std::uint64_t iteration,
                   Statistics& gradient) override {
-    if (!batch_) batch_ = std::make_unique<RbmBatch>(machine);
+    if (!batch_) batch_ = std::make_unique<RbmBatch>(machine, *options_.ranks);
     batch_->set_parameters(machine);
     gradient.weights.clear();
     gradient.biases.clear();
     select_rows(data_.values, data_.variables, rows, visible_);
     batch_->hidden_probabilities(visible_, probabilities_);
     batch_->add(visible_, probabilities_, 1.0F / static_cast<float>(rows.size()), gradient);
-    if (options_.centred) follow_hidden_means(std::span(gradient.biases).subspan(machine.visible));
+    if (options_.centred) {
+      batch_->share_hidden(std::span(gradient.biases).subspan(machine.visible));
+      follow_hidden_means(std::span(gradient.biases).subspan(machine.visible));
+    }
 
     const std::uint64_t sweep = iteration * options_.sweeps;
     if (!options_.persistent) {
@@ -120,6 +144,7 @@ class BlockGibbsGradient : public GradientSource {
     }
     batch_->hidden_probabilities(chains, probabilities_, options_.seed, 0, sweep + options_.sweeps, hidden_);
     batch_->add(chains, probabilities_, -1.0F / static_cast<float>(chains.rows()), gradient);
+    batch_->share(gradient);
     if (options_.centred) centre(gradient);
     return root_mean_square(gradient);
   }
@@ -236,8 +261,9 @@ class ExactGradient : public GradientSource {
 
 std::unique_ptr<GradientSource> sampled_gradient(const TrainingData& data,
                                                  std::unique_ptr<MachineSampler> sampler,
-                                                 std::uint32_t clamped_sweeps, std::uint64_t seed) {
-  return std::make_unique<SampledGradient>(data, std::move(sampler), clamped_sweeps, seed);
+                                                 std::uint32_t clamped_sweeps, std::uint64_t seed,
+                                                 const Ranks& ranks) {
+  return std::make_unique<SampledGradient>(data, std::move(sampler), clamped_sweeps, seed, ranks);
 }
 
 std::unique_ptr<GradientSource> block_gibbs_gradient(const TrainingData& data,

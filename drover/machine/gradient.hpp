@@ -5,6 +5,9 @@
 // The first term clamps the visible variables (exact for no hidden variables and for RBMs, Gibbs sweeps over
 // the hidden ones otherwise), the second is what the sampler says. A sampler that only approximates the model
 // teaches the parameters to make *its* samples right: they belong to it (paper: Lazaro-Gredilla et al. 2021).
+//
+// Several ranks share the work by parameters, not by rows: each works out its own ones over all rows, in the
+// order of one process, and all get the whole gradient. So no sum depends on how many ranks there are.
 #pragma once
 
 #include <cstdint>
@@ -41,7 +44,8 @@ inline constexpr std::string_view moment_gap = "root mean square of the gradient
 /// Data minus samples; `clamped_sweeps` counts for machines with hidden variables that are not restricted.
 std::unique_ptr<GradientSource> sampled_gradient(const TrainingData& data,
                                                  std::unique_ptr<MachineSampler> sampler,
-                                                 std::uint32_t clamped_sweeps, std::uint64_t seed);
+                                                 std::uint32_t clamped_sweeps, std::uint64_t seed,
+                                                 const Ranks& ranks = one_process());
 /// Block Gibbs for RBMs: contrastive divergence with `sweeps` steps from the data (CD-k), or persistent
 /// chains (PCD-k). With `centred`, the direction is the gradient of the machine whose energy is written in
 /// x - mean instead of x (J. Melchior, A. Fischer, L. Wiskott: How to center deep Boltzmann machines; JMLR

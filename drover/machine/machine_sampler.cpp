@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstring>
 
 #include "drover/compile/reweight.hpp"
+#include "drover/core/all_gather.hpp"
 #include "drover/core/parallel.hpp"
 #include "drover/core/random.hpp"
 #include "drover/sample/gibbs/dense_gibbs_with_gradients.hpp"
@@ -39,6 +41,32 @@ void visit_states(Archive& archive, std::vector<State>& states) {
   for (State& state : states) state.visit(archive);
 }
 
+/// The words of a batch, 64 rows each, that this rank draws.
+struct OwnWords {
+  OwnWords(const BitBatch& batch, const Ranks& ranks)
+      : begin(part_begin(batch.stride, ranks.rank(), ranks.size())),
+        end(part_begin(batch.stride, ranks.rank() + 1, ranks.size())) {}
+  std::size_t begin, end;
+};
+
+/// Tells the other ranks the words that this one drew.
+void share_words(const Ranks& ranks, BitBatch& batch) {
+  if (ranks.size() == 1) return;
+  const OwnWords own(batch, ranks);
+  std::string bytes;
+  for (std::size_t v = 0; v < batch.variables; ++v)
+    bytes.append(reinterpret_cast<const char*>(batch.words.data() + v * batch.stride + own.begin),
+                 (own.end - own.begin) * sizeof(std::uint64_t));
+  const std::vector<std::string> parts = all_gather(ranks, std::move(bytes));
+  for (std::uint32_t rank = 0; rank < parts.size(); ++rank) {
+    const std::size_t begin = part_begin(batch.stride, rank, ranks.size()),
+                      size =
+                          (part_begin(batch.stride, rank + 1, ranks.size()) - begin) * sizeof(std::uint64_t);
+    for (std::size_t v = 0; size > 0 && v < batch.variables; ++v)
+      std::memcpy(batch.words.data() + v * batch.stride + begin, parts[rank].data() + v * size, size);
+  }
+}
+
 class GibbsMachineSampler : public MachineSampler {
  public:
   explicit GibbsMachineSampler(const MachineSamplerOptions& options) : options_(options) {}
@@ -49,7 +77,8 @@ class GibbsMachineSampler : public MachineSampler {
     const bool fresh = states_.empty() || !options_.persistent;
     states_.resize(groups);
     batch = BitBatch(machine.variables(), options_.chains);
-    parallel_for(std::size_t{0}, groups, [&](std::size_t g) {
+    const OwnWords own(batch, *options_.ranks);
+    parallel_for(own.begin, own.end, [&](std::size_t g) {
       if (fresh)
         states_[g] = kernel.start(options_.persistent ? options_.seed : seed_of(options_.seed, iteration),
                                   static_cast<std::uint32_t>(64 * g));
@@ -59,6 +88,7 @@ class GibbsMachineSampler : public MachineSampler {
       for (std::size_t v = 0; v < batch.variables; ++v)
         batch.words[v * batch.stride + g] = states_[g].words[v] & mask;
     });
+    share_words(*options_.ranks, batch);
   }
 
   void save(SaveArchive& archive) override { visit_states(archive, states_); }
@@ -104,7 +134,8 @@ class GwgMachineSampler : public MachineSampler {
     states.resize(options_.chains);
     batch = BitBatch(kernel.size(), options_.chains);
     // A word of the batch belongs to 64 chains: one task each.
-    parallel_for(std::size_t{0}, batch.stride, [&](std::size_t g) {
+    const OwnWords own(batch, *options_.ranks);
+    parallel_for(own.begin, own.end, [&](std::size_t g) {
       for (std::size_t c = 64 * g; c < std::min<std::size_t>(64 * g + 64, options_.chains); ++c) {
         if (fresh)
           states[c] = kernel.start(options_.persistent ? options_.seed : seed_of(options_.seed, iteration),
@@ -114,6 +145,7 @@ class GwgMachineSampler : public MachineSampler {
         for (std::size_t v = 0; v < batch.variables; ++v) batch.set(c, v, value_of(states[c], v));
       }
     });
+    share_words(*options_.ranks, batch);
   }
 
   MachineSamplerOptions options_;
@@ -205,13 +237,14 @@ std::unique_ptr<MachineSampler> gwg_machine_sampler(const MachineSamplerOptions&
 }
 
 void draw_clamped(const BinaryMachine& machine, const BitBatch& data, std::uint32_t sweeps,
-                  std::uint64_t seed, std::uint64_t iteration, BitBatch& batch) {
+                  std::uint64_t seed, std::uint64_t iteration, const Ranks& ranks, BitBatch& batch) {
   const SpinGraph graph = spin_graph(machine);
   const std::size_t n = machine.variables();
   batch = BitBatch(n, data.rows);
   std::copy(data.words.begin(), data.words.end(), batch.words.begin());
   const Random random(seed, Stream::hidden_units);
-  parallel_for(std::size_t{0}, batch.stride, [&](std::size_t g) {
+  const OwnWords own(batch, ranks);
+  parallel_for(own.begin, own.end, [&](std::size_t g) {
     const auto first = static_cast<std::uint32_t>(64 * g);
     const std::size_t rows = std::min<std::size_t>(64, data.rows - first);
     const std::uint64_t all = rows == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << rows) - 1;
@@ -238,6 +271,7 @@ void draw_clamped(const BinaryMachine& machine, const BitBatch& data, std::uint3
         word(j) = drawn;
       }
   });
+  share_words(ranks, batch);
 }
 
 }  // namespace drover

@@ -2,7 +2,8 @@
 //
 // Persistent chains go on from where they were (Tieleman 2008: persistent contrastive divergence); chains
 // that are reset start afresh from random states each time. Nothing else is kept between calls, so a run is a
-// function of (machine, seed, iteration).
+// function of (machine, seed, iteration). Several ranks share the chains of Gibbs and Gibbs with gradients,
+// 64 at a time, and every one of them gets the whole batch.
 #pragma once
 
 #include <cstdint>
@@ -11,6 +12,7 @@
 #include <vector>
 
 #include "drover/core/archive.hpp"
+#include "drover/core/ranks.hpp"
 #include "drover/machine/bit_batch.hpp"
 #include "drover/model/binary_machine.hpp"
 
@@ -35,6 +37,7 @@ struct MachineSamplerOptions {
   // Perturb-and-max-product: sweeps are iterations of max-product.
   double damping = 0.5;
   double correlation = 0.99;  ///< of the noise of one step and the next, when persistent
+  const Ranks* ranks = &one_process();
 };
 
 /// Single-site Gibbs, 64 chains as lanes (sample/gibbs/gibbs_spin_lanes.hpp).
@@ -49,8 +52,8 @@ std::unique_ptr<MachineSampler> gwg_machine_sampler(const MachineSamplerOptions&
 std::unique_ptr<MachineSampler> pmp_machine_sampler(const MachineSamplerOptions& options);
 
 /// Gibbs sweeps over the hidden variables alone, the visible ones held at rows of data: one chain per row,
-/// hidden variables first drawn at random. The batch holds all variables.
+/// hidden variables first drawn at random. The batch holds all variables. The ranks share its rows.
 void draw_clamped(const BinaryMachine& machine, const BitBatch& data, std::uint32_t sweeps,
-                  std::uint64_t seed, std::uint64_t iteration, BitBatch& batch);
+                  std::uint64_t seed, std::uint64_t iteration, const Ranks& ranks, BitBatch& batch);
 
 }  // namespace drover

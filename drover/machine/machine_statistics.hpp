@@ -15,5 +15,8 @@ struct Statistics {
 
 /// In a batch of states of all variables.
 void measure(const BinaryMachine& machine, const BitBatch& batch, Statistics& statistics);
+/// The same of the edges begin .. end alone; the other weights are zero.
+void measure(const BinaryMachine& machine, const BitBatch& batch, std::size_t begin, std::size_t end,
+             Statistics& statistics);
 
 }  // namespace drover

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <cassert>
 #include <cmath>
+#include <cstring>
 #include <numeric>
 
+#include "drover/core/all_gather.hpp"
 #include "drover/core/parallel.hpp"
 #include "drover/sample/lane_random_targets.hpp"
 
@@ -126,19 +128,21 @@ void Probabilities(float* HWY_RESTRICT fields, std::size_t columns) {
     hn::Store(probability_of(hn::Load(d, fields + c)), d, fields + c);
 }
 
-// Draws `units` units given their fields and writes the numbers of those that are on; returns how many.
+// Draws units begin .. end (the former a multiple of 64) given the fields of all and writes the numbers of
+// those that are on; returns how many.
 std::size_t DrawUnits(const LaneRandom& random, std::uint32_t row, std::uint64_t sweep,
-                      const float* HWY_RESTRICT fields, std::size_t units, std::uint32_t* HWY_RESTRICT on) {
+                      const float* HWY_RESTRICT fields, std::size_t begin, std::size_t end,
+                      std::uint32_t* HWY_RESTRICT on) {
   const FloatTag d;
   const LaneWords lane_words(random, row, sweep);
   std::size_t count = 0;
-  for (std::size_t first = 0; first < units; first += 64) {
+  for (std::size_t first = begin; first < end; first += 64) {
     WordVector words[vector_count];
     lane_words.draw(static_cast<std::uint32_t>(first / 64), words);
     std::uint64_t bits = 0;
     for (std::size_t k = 0; k < vector_count; ++k)
       bits |= bits_of(d, draw_mask(hn::Load(d, fields + first + k * vector_lanes), words[k]), k);
-    if (units - first < 64) bits &= (std::uint64_t{1} << (units - first)) - 1;
+    if (end - first < 64) bits &= (std::uint64_t{1} << (end - first)) - 1;
     for (; bits != 0; bits &= bits - 1)
       on[count++] = static_cast<std::uint32_t>(first) + static_cast<std::uint32_t>(__builtin_ctzll(bits));
   }
@@ -178,13 +182,13 @@ std::size_t padded(std::size_t n) {
 /// As sum_rows, by tables of the partial sums of every four units: half the additions when half the units
 /// are on, for tables that a large batch pays for.
 void sum_tables(const AlignedVector<float>& matrix, std::size_t stride, const AlignedVector<float>& bias,
-                const ActiveUnits& active, AlignedVector<float>& out) {
+                const ActiveUnits& active, std::size_t begin, std::size_t end, AlignedVector<float>& out) {
   const std::size_t groups = (active.units + 3) / 4;
   std::vector<std::uint8_t> codes(active.rows() * groups, 0);  // which of its four units are on
   for (std::size_t r = 0; r < active.rows(); ++r)
     for (std::uint32_t unit : active.row(r))
       codes[r * groups + unit / 4] |= static_cast<std::uint8_t>(1U << (unit % 4));
-  parallel_for(std::size_t{0}, stride / table_columns, [&](std::size_t block) {
+  parallel_for(begin / table_columns, end / table_columns, [&](std::size_t block) {
     const std::size_t c = block * table_columns;
     static thread_local AlignedVector<float> tables;  // every entry is written anew: no need to clear it
     if (tables.size() < 16 * groups * table_columns) tables.resize(16 * groups * table_columns);
@@ -202,14 +206,14 @@ bool tables_pay(const ActiveUnits& active) {
   return 4 * on > active.units * (active.rows() + 11);
 }
 
-/// fields of all rows, column block by column block.
+/// fields of all rows in the columns begin .. end (multiples of 64), column block by column block.
 void sum_rows(const AlignedVector<float>& matrix, std::size_t stride, const AlignedVector<float>& bias,
-              const ActiveUnits& active, AlignedVector<float>& out) {
+              const ActiveUnits& active, std::size_t begin, std::size_t end, AlignedVector<float>& out) {
   out.resize(active.rows() * stride);
-  if (tables_pay(active)) return sum_tables(matrix, stride, bias, active, out);
+  if (tables_pay(active)) return sum_tables(matrix, stride, bias, active, begin, end, out);
   parallel_for(IndexRange(0, active.rows(), grain_of(active.rows())), [&](const IndexRange& range) {
-    for (std::size_t c = 0; c < stride; c += column_block) {
-      const std::size_t columns = std::min(column_block, stride - c);
+    for (std::size_t c = begin; c < end; c += column_block) {
+      const std::size_t columns = std::min(column_block, end - c);
       for (std::size_t r = range.begin(); r != range.end(); ++r) {
         const auto rows = active.row(r);
         HWY_DYNAMIC_DISPATCH(SumRows)
@@ -220,21 +224,9 @@ void sum_rows(const AlignedVector<float>& matrix, std::size_t stride, const Alig
   });
 }
 
-void draw(const AlignedVector<float>& fields, std::size_t stride, std::size_t units, std::size_t rows,
-          std::uint64_t seed, std::uint32_t first_row, std::uint64_t sweep, Stream stream, ActiveUnits& out) {
-  out.resize(rows, units);
-  const LaneRandom random(seed, stream);
-  parallel_for(IndexRange(0, rows, grain_of(rows)), [&](const IndexRange& range) {
-    for (std::size_t r = range.begin(); r != range.end(); ++r)
-      out.count[r] = static_cast<std::uint32_t>(
-          HWY_DYNAMIC_DISPATCH(DrawUnits)(random, first_row + static_cast<std::uint32_t>(r), sweep,
-                                          fields.data() + r * stride, units, out.list.data() + r * units));
-  });
-}
-
 }  // namespace
 
-RbmBatch::RbmBatch(const BinaryMachine& machine)
+RbmBatch::RbmBatch(const BinaryMachine& machine, const Ranks& ranks)
     : visible_(machine.visible),
       hidden_(machine.hidden),
       visible_stride_(padded(machine.visible)),
@@ -242,9 +234,86 @@ RbmBatch::RbmBatch(const BinaryMachine& machine)
       by_visible_(visible_ * hidden_stride_, 0.0F),
       by_hidden_(hidden_ * visible_stride_, 0.0F),
       visible_bias_(visible_stride_, 0.0F),
-      hidden_bias_(hidden_stride_, 0.0F) {
+      hidden_bias_(hidden_stride_, 0.0F),
+      ranks_(&ranks) {
   assert(machine.kind == MachineKind::rbm);
   set_parameters(machine);
+}
+
+RbmBatch::Columns RbmBatch::columns_of(std::size_t units, std::uint32_t rank, const Ranks& ranks) {
+  const std::size_t blocks = (units + column_block - 1) / column_block;
+  const std::size_t begin = column_block * part_begin(blocks, rank, ranks.size()),
+                    end = column_block * part_begin(blocks, rank + 1, ranks.size());
+  return begin < end ? Columns{begin, std::min(units, end)} : Columns{0, 0};
+}
+
+void RbmBatch::draw(const AlignedVector<float>& fields, std::size_t stride, std::size_t units,
+                    std::size_t rows, std::uint64_t seed, std::uint32_t first_row, std::uint64_t sweep,
+                    Stream stream, ActiveUnits& out) const {
+  out.resize(rows, units);
+  const LaneRandom random(seed, stream);
+  const Columns own = own_columns(units);
+  parallel_for(IndexRange(0, rows, grain_of(rows)), [&](const IndexRange& range) {
+    for (std::size_t r = range.begin(); r != range.end(); ++r)
+      out.count[r] = static_cast<std::uint32_t>(HWY_DYNAMIC_DISPATCH(DrawUnits)(
+          random, first_row + static_cast<std::uint32_t>(r), sweep, fields.data() + r * stride, own.begin,
+          own.end, out.list.data() + r * units));
+  });
+  if (ranks_->size() == 1) return;
+  // As bits, row by row; the units of a rank follow those of the ranks before it.
+  const auto words_of = [](const Columns& columns) { return (columns.end - columns.begin + 63) / 64; };
+  std::vector<std::uint64_t> bits(rows * words_of(own), 0);
+  for (std::size_t r = 0; r < rows; ++r)
+    for (std::uint32_t unit : out.row(r))
+      bits[r * words_of(own) + (unit - own.begin) / 64] |= std::uint64_t{1} << (unit - own.begin) % 64;
+  const std::vector<std::string> parts =
+      all_gather(*ranks_, {reinterpret_cast<const char*>(bits.data()), bits.size() * sizeof(std::uint64_t)});
+  std::ranges::fill(out.count, 0);
+  for (std::uint32_t rank = 0; rank < parts.size(); ++rank) {
+    const Columns columns = columns_of(units, rank, *ranks_);
+    for (std::size_t r = 0; r < rows; ++r)
+      for (std::size_t k = 0; k < words_of(columns); ++k) {
+        std::uint64_t word = 0;
+        std::memcpy(&word, parts[rank].data() + (r * words_of(columns) + k) * sizeof(word), sizeof(word));
+        for (; word != 0; word &= word - 1)
+          out.list[r * units + out.count[r]++] = static_cast<std::uint32_t>(
+              columns.begin + 64 * k + static_cast<std::size_t>(__builtin_ctzll(word)));
+      }
+  }
+}
+
+void RbmBatch::share_hidden(std::span<float> numbers) const {
+  if (ranks_->size() == 1) return;
+  const Columns own = own_columns(hidden_);
+  const std::vector<std::string> parts = all_gather(
+      *ranks_,
+      {reinterpret_cast<const char*>(numbers.data() + own.begin), (own.end - own.begin) * sizeof(float)});
+  for (std::uint32_t rank = 0; rank < parts.size(); ++rank)
+    if (!parts[rank].empty())
+      std::memcpy(numbers.data() + columns_of(hidden_, rank, *ranks_).begin, parts[rank].data(),
+                  parts[rank].size());
+}
+
+void RbmBatch::share(Statistics& sums) const {
+  if (ranks_->size() == 1) return;
+  const Columns own = own_columns(hidden_);
+  std::vector<float> mine;
+  for (std::size_t i = 0; i < visible_; ++i)
+    mine.insert(mine.end(), sums.weights.begin() + static_cast<std::ptrdiff_t>(i * hidden_ + own.begin),
+                sums.weights.begin() + static_cast<std::ptrdiff_t>(i * hidden_ + own.end));
+  mine.insert(mine.end(), sums.biases.begin() + static_cast<std::ptrdiff_t>(visible_ + own.begin),
+              sums.biases.begin() + static_cast<std::ptrdiff_t>(visible_ + own.end));
+  const std::vector<std::string> parts =
+      all_gather(*ranks_, {reinterpret_cast<const char*>(mine.data()), mine.size() * sizeof(float)});
+  for (std::uint32_t rank = 0; rank < parts.size(); ++rank) {
+    const Columns columns = columns_of(hidden_, rank, *ranks_);
+    const std::size_t bytes = (columns.end - columns.begin) * sizeof(float);
+    if (bytes == 0) continue;
+    for (std::size_t i = 0; i <= visible_; ++i)
+      std::memcpy(i < visible_ ? sums.weights.data() + i * hidden_ + columns.begin
+                               : sums.biases.data() + visible_ + columns.begin,
+                  parts[rank].data() + i * bytes, bytes);
+  }
 }
 
 void RbmBatch::set_parameters(const BinaryMachine& machine) {
@@ -265,36 +334,41 @@ void RbmBatch::set_parameters(const BinaryMachine& machine) {
 }
 
 void RbmBatch::hidden_probabilities(const ActiveUnits& v, AlignedVector<float>& probabilities) const {
-  sum_rows(by_visible_, hidden_stride_, hidden_bias_, v, probabilities);
+  const Columns own = own_columns(hidden_);
+  sum_rows(by_visible_, hidden_stride_, hidden_bias_, v, own.begin, padded(own.end), probabilities);
   to_probabilities(v.rows(), probabilities);
 }
 
 void RbmBatch::hidden_probabilities(const ActiveUnits& v, AlignedVector<float>& probabilities,
                                     std::uint64_t seed, std::uint32_t first_row, std::uint64_t sweep,
                                     ActiveUnits& h) const {
-  sum_rows(by_visible_, hidden_stride_, hidden_bias_, v, probabilities);
+  const Columns own = own_columns(hidden_);
+  sum_rows(by_visible_, hidden_stride_, hidden_bias_, v, own.begin, padded(own.end), probabilities);
   draw(probabilities, hidden_stride_, hidden_, v.rows(), seed, first_row, sweep, Stream::hidden_units, h);
   to_probabilities(v.rows(), probabilities);
 }
 
 void RbmBatch::to_probabilities(std::size_t rows, AlignedVector<float>& fields) const {
+  const Columns own = own_columns(hidden_);
   parallel_for(IndexRange(0, rows, grain_of(rows)), [&](const IndexRange& range) {
-    HWY_DYNAMIC_DISPATCH(Probabilities)
-    (fields.data() + range.begin() * hidden_stride_, range.size() * hidden_stride_);
+    for (std::size_t r = range.begin(); r != range.end(); ++r) HWY_DYNAMIC_DISPATCH(Probabilities)
+    (fields.data() + r * hidden_stride_ + own.begin, padded(own.end) - own.begin);
   });
 }
 
 void RbmBatch::draw_hidden(const ActiveUnits& v, std::uint64_t seed, std::uint32_t first_row,
                            std::uint64_t sweep, ActiveUnits& h) const {
+  const Columns own = own_columns(hidden_);
   AlignedVector<float> fields;
-  sum_rows(by_visible_, hidden_stride_, hidden_bias_, v, fields);
+  sum_rows(by_visible_, hidden_stride_, hidden_bias_, v, own.begin, padded(own.end), fields);
   draw(fields, hidden_stride_, hidden_, v.rows(), seed, first_row, sweep, Stream::hidden_units, h);
 }
 
 void RbmBatch::draw_visible(const ActiveUnits& h, std::uint64_t seed, std::uint32_t first_row,
                             std::uint64_t sweep, ActiveUnits& v) const {
+  const Columns own = own_columns(visible_);
   AlignedVector<float> fields;
-  sum_rows(by_hidden_, visible_stride_, visible_bias_, h, fields);
+  sum_rows(by_hidden_, visible_stride_, visible_bias_, h, own.begin, padded(own.end), fields);
   draw(fields, visible_stride_, visible_, h.rows(), seed, first_row, sweep, Stream::sweep, v);
 }
 
@@ -319,9 +393,9 @@ void RbmBatch::add(const ActiveUnits& v, const AlignedVector<float>& probabiliti
     rows[begin.back() + r] = static_cast<std::uint32_t>(r);
   }
   // A block of columns of the probabilities stays in the first-level cache while all units pass.
-  constexpr std::size_t task_columns = 128;
+  const Columns own = own_columns(hidden_);
   const auto add_block = [&](std::size_t c) {
-    const std::size_t columns = std::min(task_columns, hidden_ - c);
+    const std::size_t columns = std::min(column_block, own.end - c);
     const auto add_list = [&](std::size_t first, std::size_t count, float* out) {
       HWY_DYNAMIC_DISPATCH(AddRowSums)
       (probabilities.data() + c, hidden_stride_, rows.data() + first, count, columns, scale, fresh, out + c);
@@ -330,8 +404,8 @@ void RbmBatch::add(const ActiveUnits& v, const AlignedVector<float>& probabiliti
       add_list(begin[i], begin[i + 1] - begin[i], sums.weights.data() + i * hidden_);
     add_list(begin.back(), v.rows(), sums.biases.data() + visible_);
   };
-  parallel_for(std::size_t{0}, (hidden_ + task_columns - 1) / task_columns,
-               [&](std::size_t task) { add_block(task * task_columns); });
+  parallel_for(own.begin / column_block, (own.end + column_block - 1) / column_block,
+               [&](std::size_t task) { add_block(task * column_block); });
 }
 
 void select_rows(std::span<const Value> values, std::size_t variables, std::span<const std::uint32_t> chosen,

@@ -63,7 +63,7 @@ std::unique_ptr<GradientSource> gradient_of(const TrainingData& data, TrainMetho
   if (method == TrainMethod::block_gibbs) return block_gibbs_gradient(data, options.sampler);
   std::unique_ptr<MachineSampler> sampler = sampler_of(method, options.sampler);
   return sampled_gradient(data, std::move(sampler), std::max(5U, options.sampler.sweeps),
-                          options.sampler.seed);
+                          options.sampler.seed, *options.sampler.ranks);
 }
 
 /// The mean log-likelihood of rows of the data and of those held out. What is asked of log Z is the shape of
@@ -134,7 +134,9 @@ TrainResult train(BinaryMachine& machine, const TrainingData& data, const TrainO
     result = train_pseudo_likelihood(machine, data, options, control);
     if (result.summary.stopped && result.summary.iterations == 0) fail_stopped(control, "learning");
   } else {
-    const std::unique_ptr<GradientSource> source = gradient_of(data, choice.method, options);
+    TrainOptions shared = options;
+    shared.sampler.ranks = &control.ranks();
+    const std::unique_ptr<GradientSource> source = gradient_of(data, choice.method, shared);
     result.objective = source->objective();
     const auto rows = static_cast<std::uint32_t>(
         std::min<std::size_t>(check_rows, machine.visible == 0 ? 0 : held_out.size() / machine.visible));

@@ -40,6 +40,7 @@ LogZResult logz(const Problem& problem, const RunControl& control) {
     return annealed_importance(problem.graph(), kernel, options);
   });
   LogZResult result;
+  if (!control.ranks().is_first()) return result;
   result.resolved["chains"] = options.chains;
   result.resolved["sweeps"] = options.sweeps;
   result.log_z = estimate.log_z;
@@ -67,15 +68,17 @@ LogZResult logz(const Problem& problem, const RunControl& control) {
 }  // namespace
 
 Method ais_method() {
-  return {"ais",
-          "annealed importance sampling: log Z with an error bar",
-          "Neal 2001",
-          why_not,
-          nullptr,
-          nullptr,
-          logz,
-          nullptr,
-          "chains sweeps scan checkpoint checkpoint-every resume"};
+  Method method{"ais",
+                "annealed importance sampling: log Z with an error bar",
+                "Neal 2001",
+                why_not,
+                nullptr,
+                nullptr,
+                logz,
+                nullptr,
+                "chains sweeps scan checkpoint checkpoint-every resume"};
+  method.shared = {Task::logz};
+  return method;
 }
 
 }  // namespace drover

@@ -79,6 +79,7 @@ BestStateResult map(const Problem& problem, const RunControl& control) {
                          static_cast<std::uint32_t>(tbb::this_task_arena::max_concurrency()), observe)
                    : annealed_gibbs(graph, kernel, options, observe);
   });
+  if (!control.ranks().is_first()) return {};
   result.assignment = std::move(found.assignment);
   result.log_score = found.log_score;
   result.sweeps = found.sweeps;
@@ -98,15 +99,18 @@ BestStateResult map(const Problem& problem, const RunControl& control) {
 }  // namespace
 
 Method annealed_gibbs_method() {
-  return {"annealed-gibbs",
-          "Gibbs sampling while the temperature falls, again and again from the best parts of all chains",
-          "Kirkpatrick et al. 1983; Moebius et al. 1997; Tinos et al. 2015",
-          why_not,
-          nullptr,
-          map,
-          nullptr,
-          nullptr,
-          "chains sweeps scan min-inverse-temperature checkpoint checkpoint-every resume"};
+  Method method{
+      "annealed-gibbs",
+      "Gibbs sampling while the temperature falls, again and again from the best parts of all chains",
+      "Kirkpatrick et al. 1983; Moebius et al. 1997; Tinos et al. 2015",
+      why_not,
+      nullptr,
+      map,
+      nullptr,
+      nullptr,
+      "chains sweeps scan min-inverse-temperature checkpoint checkpoint-every resume"};
+  method.shared = {Task::map};
+  return method;
 }
 
 }  // namespace drover

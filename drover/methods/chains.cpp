@@ -344,6 +344,11 @@ void JointCounter::count(std::uint32_t chain, std::span<const Value> x) {
   ++draws_[group];
 }
 
+void JointCounter::add_up(const Ranks& ranks) {
+  ranks.add_up(counts_);
+  ranks.add_up(draws_);
+}
+
 std::span<const std::uint64_t> JointCounter::counts(std::size_t group, std::size_t set) const {
   return {counts_.data() + group * offsets_.back() + offsets_[set], offsets_[set + 1] - offsets_[set]};
 }

@@ -77,6 +77,8 @@ class JointCounter {
   JointCounter(const Problem& problem, std::uint32_t chains);
   static bool wanted(const Problem& problem) { return problem.options().pairs || !problem.joint().empty(); }
   void count(std::uint32_t chain, std::span<const Value> x);
+  /// Adds what the other ranks counted.
+  void add_up(const Ranks& ranks);
   void fill(MarginalsResult& result) const;
 
  private:
@@ -102,14 +104,31 @@ void fill_facts(const ChainRun<K>& run, RunFacts& facts) {
                              counted(facts.burn_in, "sweep"));
 }
 
-/// Runs to the end, saving checkpoints on the way. With `keep_draws` those that on_draw hears belong to the
-/// checkpoint: a run that goes on hands all of them to it again.
+/// The run as a checkpoint has it, on rank 0.
+template <Kernel K>
+SaveArchive saved(ChainRun<K>& run) {
+  SaveArchive archive;
+  if (run.ranks().size() == 1) {
+    run.visit(archive);
+  } else {
+    const bool is_first = run.ranks().is_first();
+    ChainRun<K> whole = run;
+    whole.gather(true);
+    if (is_first) whole.visit(archive);
+  }
+  return archive;
+}
+
+/// Runs to the end, saving checkpoints on the way, which rank 0 does. With `keep_draws` those that on_draw
+/// hears belong to the checkpoint: a run that goes on hands all of them to it again.
 template <Kernel K>
 void run_with_checkpoints(ChainRun<K>& run, const Problem& problem, std::string_view method, Task task,
                           const RunControl& control, const DrawCallback& on_draw, bool keep_draws = false) {
   const InferenceOptions& asked = problem.options();
+  const Ranks& ranks = run.ranks();
   const std::string line = run_line(problem, method, task, run.options());
-  Checkpoint checkpoint(asked.checkpoint, line, control);
+  const bool wanted = !asked.checkpoint.file.empty();
+  Checkpoint checkpoint(ranks.is_first() ? asked.checkpoint : Checkpointing{}, line, control);
   std::optional<DrawJournal> journal;
   if (checkpoint.wanted() && keep_draws)
     journal.emplace(asked.checkpoint.file + ".draws", line, problem.graph().size(),
@@ -124,10 +143,17 @@ void run_with_checkpoints(ChainRun<K>& run, const Problem& problem, std::string_
     if (JointCounter::wanted(problem))
       throw OptionError(asked.pairs ? "pairs" : "joint", "true",
                         "no resumed run: the checkpoint does not hold joint distributions");
-    LoadArchive archive(checkpoint.load());
-    run.visit(archive);
+    std::string content;
+    if (ranks.is_first()) content = checkpoint.load();
+    ranks.broadcast(content);
+    LoadArchive archive(std::move(content));
+    {
+      ChainRun<K> whole(run.kernel(), run.options());
+      whole.visit(archive);
+      run.take_part_of(std::move(whole));
+    }
     DrawJournal::Mark mark;
-    if (journal) mark.visit(archive);
+    if (wanted && keep_draws) mark.visit(archive);
     if (!archive.at_end())
       throw Error(ErrorKind::bad_data, asked.checkpoint.file + ": longer than a checkpoint");
     check_resumed_burn_in(asked, run.planned_burn_in());
@@ -143,18 +169,17 @@ void run_with_checkpoints(ChainRun<K>& run, const Problem& problem, std::string_
   RunControl until_save(control);
   until_save.stop_when([&] { return checkpoint.is_due(); });
   do {
-    run.run(until_save, take);
-    if (!checkpoint.wanted()) break;
-    SaveArchive archive;
-    run.visit(archive);
+    run.run(until_save, take, !keep_draws);
+    if (!wanted) break;
+    SaveArchive archive = saved(run);
     if (journal) {
       DrawJournal::Mark mark = journal->mark();
       mark.visit(archive);
       checkpoint.save(archive.take(), [&] { journal->sync(); });
-    } else {
+    } else if (checkpoint.wanted()) {
       checkpoint.save(archive.take());
     }
-  } while (!run.finished() && !control.should_stop());
+  } while (!run.finished() && ranks.vote(control.should_stop() ? 1 : 0) == 0);
   checkpoint.wait();
   if (run.draws() == 0) fail_stopped(control, "sampling");
   run.finish();
@@ -187,14 +212,15 @@ MarginalsResult marginals_of(const ChainRun<K>& run, const Problem& problem) {
   return result;
 }
 
-/// `see_totals` hears what the sweeps told (TotalsOf<K>), before the result is made.
+/// `see_totals` hears what the sweeps told (TotalsOf<K>), before the result is made. Where several ranks
+/// share the run, rank 0 has the result and the others nothing.
 template <Kernel K, class SeeTotals = IgnoreTotals>
 MarginalsResult marginals_by_chains(const Problem& problem, std::string_view method, const K& kernel,
                                     const ChainOptions& options, const RunControl& control,
                                     SeeTotals see_totals = {}) {
   if (options.state_values.empty() || !SumsValues<K>)
     check_estimate_memory(problem, kernel.entry_count(), kernel.lanes(), options);
-  ChainRun<K> run(kernel, options);
+  ChainRun<K> run(kernel, options, control.ranks());
   if (!problem.start().empty()) run.start_at(problem.start());
   std::unique_ptr<JointCounter> joints;
   DrawCallback on_draw;
@@ -203,6 +229,9 @@ MarginalsResult marginals_by_chains(const Problem& problem, std::string_view met
     on_draw = [&](std::uint32_t chain, std::span<const Value> x, double) { joints->count(chain, x); };
   }
   run_with_checkpoints(run, problem, method, Task::marginals, control, on_draw);
+  run.gather(false);
+  if (joints) joints->add_up(control.ranks());
+  if (!control.ranks().is_first()) return {};
   see_totals(run.totals());
 
   MarginalsResult result = marginals_of(run, problem);
@@ -215,15 +244,17 @@ template <Kernel K, class SeeTotals = IgnoreTotals>
 SampleResult sample_by_chains(const Problem& problem, std::string_view method, const K& kernel,
                               const ChainOptions& options, const RunControl& control, DrawConsumer& consumer,
                               SeeTotals see_totals = {}) {
-  ChainRun<K> run(kernel, options);
+  ChainRun<K> run(kernel, options, control.ranks());
   if (!problem.start().empty()) run.start_at(problem.start());
-  consumer.begin(options.chains);
+  if (control.ranks().is_first()) consumer.begin(options.chains);
   SampleResult result;
   const DrawCallback on_draw = [&](std::uint32_t chain, std::span<const Value> x, double log_score) {
     consumer.take(chain, x, log_score);
     ++result.draws;
   };
   run_with_checkpoints(run, problem, method, Task::sample, control, on_draw, true);
+  run.gather(false);
+  if (!control.ranks().is_first()) return {};
   see_totals(run.totals());
   note_resolved(options, result);
   fill_facts(run, result);
@@ -363,6 +394,7 @@ Method chain_method(std::string_view name, std::string_view summary, std::string
                 chain_sample<Adapter>,
                 chain_option_names + (options.empty() ? "" : " " + options)};
   method.enter = enter_chains<Adapter>;
+  method.shared = {Task::marginals, Task::sample};
   return method;
 }
 

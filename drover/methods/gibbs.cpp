@@ -22,13 +22,14 @@ struct GibbsAdapter {
   }
 
   template <class Go>
-  static auto run(const Problem& problem, const ChainOptions& options, const RunControl&, Go go) {
-    return with_gibbs_kernel(problem, options.chains, [&](const auto& kernel, const char* kernel_name) {
-      auto result = go("gibbs", kernel);
-      result.details["kernel"] = kernel_name;
-      warn_of_unknown_connectivity(problem, result);
-      return result;
-    });
+  static auto run(const Problem& problem, const ChainOptions& options, const RunControl& control, Go go) {
+    return with_gibbs_kernel(problem, options.chains, control.ranks(),
+                             [&](const auto& kernel, const char* kernel_name) {
+                               auto result = go("gibbs", kernel);
+                               result.details["kernel"] = kernel_name;
+                               warn_of_unknown_connectivity(problem, result);
+                               return result;
+                             });
   }
 };
 

@@ -14,6 +14,10 @@ bool use_long_chains(const Problem& problem, std::uint32_t chains) {
   return chains <= 8 && problem.graph().size() >= 10'000 && problem.options().chains.scan == Scan::fixed;
 }
 
+bool use_spread_chains(const Problem& problem, std::uint32_t chains, const Ranks& ranks) {
+  return chains < ranks.size() && use_long_chains(problem, chains);
+}
+
 std::uint32_t default_gibbs_chains(const Problem& problem) {
   constexpr std::size_t most_entries_in_lanes = 2'000'000;
   return problem.graph().unary.size() / 2 <= most_entries_in_lanes ? 128 : 4;

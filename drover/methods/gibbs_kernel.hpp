@@ -12,6 +12,9 @@
 #include "drover/sample/gibbs/gibbs_spin_lattice.hpp"
 #include "drover/sample/gibbs/gibbs_table_chain.hpp"
 #include "drover/sample/gibbs/gibbs_table_lanes.hpp"
+#include "drover/sample/spread/gibbs_lattice_spread.hpp"
+#include "drover/sample/spread/gibbs_spin_spread.hpp"
+#include "drover/sample/spread/gibbs_table_spread.hpp"
 
 namespace drover {
 
@@ -35,14 +38,16 @@ auto with_lane_kernel(const Problem& problem, std::uint32_t chains, Use use) {
 
 /// Few chains on a large graph are stepped one after the other, each vectorised over its sites.
 bool use_long_chains(const Problem& problem, std::uint32_t chains);
+/// Long chains that are fewer than the ranks lie on all of them.
+bool use_spread_chains(const Problem& problem, std::uint32_t chains, const Ranks& ranks);
 
 /// 128 chains, two batches of lanes; for models so large that lanes would not fit in memory, 4 long chains.
 std::uint32_t default_gibbs_chains(const Problem& problem);
 
 /// A kernel for this many chains: lanes for many, one long chain at a time for few on a large graph.
-/// `use` also gets a few words that say which kernel it is.
+/// `use` also gets a few words that say which kernel it is, whatever the number of ranks.
 template <class Use>
-auto with_gibbs_kernel(const Problem& problem, std::uint32_t chains, Use use) {
+auto with_gibbs_kernel(const Problem& problem, std::uint32_t chains, const Ranks& ranks, Use use) {
   if (!use_long_chains(problem, chains))
     return with_lane_kernel(problem, chains,
                             [&](const auto& kernel) { return use(kernel, "chains as lanes"); });
@@ -51,12 +56,18 @@ auto with_gibbs_kernel(const Problem& problem, std::uint32_t chains, Use use) {
     if (const auto lattice = recognise_lattice(spins); lattice && lattice->is_checkerboard()) {
       if (const auto equal = equal_lattice(*lattice); equal && equal->width >= 200)
         return use(GibbsSpinEqualLattice(*equal), "one chain on a lattice of equal couplings, by bit logic");
-      return use(GibbsSpinLattice(*lattice), "one chain on a checkerboard lattice");
+      constexpr const char* name = "one chain on a checkerboard lattice";
+      if (use_spread_chains(problem, chains, ranks)) return use(GibbsLatticeSpread(*lattice, ranks), name);
+      return use(GibbsSpinLattice(*lattice), name);
     }
+    if (use_spread_chains(problem, chains, ranks))
+      return use(GibbsSpinSpread(spins, ranks), "one chain by colour classes");
     return use(GibbsSpinChain(spins), "one chain by colour classes");
   }
   GibbsTableChain::Options options;
   options.starts = starting_states(problem, chains);
+  if (use_spread_chains(problem, chains, ranks))
+    return use(GibbsTableSpread(problem.graph(), options, ranks), "one chain by colour classes");
   return use(GibbsTableChain(problem.graph(), options), "one chain by colour classes");
 }
 

@@ -91,7 +91,11 @@ struct Method {
   /// options.chains = 0: the usual number.
   RunFacts (*enter)(const Problem&, const ChainOptions&, const RunControl&, const UseChains& use) = nullptr;
 
+  /// The tasks that several ranks share (drover/core/ranks.hpp); rank 0 does others alone.
+  std::vector<Task> shared{};
+
   bool does(Task task) const;
+  bool shares(Task task) const;
 };
 
 std::span<const Method> all_methods();

@@ -10,6 +10,7 @@
 #include "drover/sample/dual/primal_dual_chain.hpp"
 #include "drover/sample/dual/primal_dual_lanes.hpp"
 #include "drover/sample/dual/tree_primal_dual.hpp"
+#include "drover/sample/spread/primal_dual_spread.hpp"
 
 namespace drover {
 
@@ -73,10 +74,12 @@ TreePrimalDual general_kernel(const Problem& problem, ForestChoice choice, std::
 
 // `use` gets the kernel, a few words that say which it is, and a function that adds what else is known of it.
 template <class Use>
-auto with_kernel(const Problem& problem, std::uint32_t chains, Use use) {
+auto with_kernel(const Problem& problem, std::uint32_t chains, const Ranks& ranks, Use use) {
   const auto nothing = [](RunFacts&) {};
   if (problem.graph().is_spin()) {
     const SpinGraph spins = spin_graph(problem.graph(), problem.control());
+    if (use_spread_chains(problem, chains, ranks))
+      return use(PrimalDualSpread(spins, ranks), "one chain by pairs and variables", nothing);
     if (use_long_chains(problem, chains))
       return use(PrimalDualChain(spins), "one chain by pairs and variables", nothing);
     return use(PrimalDualLanes(spins), "chains as lanes", nothing);
@@ -92,13 +95,14 @@ struct PrimalDualAdapter {
   static std::uint32_t default_chains(const Problem& problem) { return default_gibbs_chains(problem); }
 
   template <class Go>
-  static auto run(const Problem& problem, const ChainOptions& options, const RunControl&, Go go) {
-    return with_kernel(problem, options.chains, [&](const auto& kernel, const char* kernel_name, auto note) {
-      auto result = go("primal-dual", kernel);
-      result.details["kernel"] = kernel_name;
-      note(result);
-      return result;
-    });
+  static auto run(const Problem& problem, const ChainOptions& options, const RunControl& control, Go go) {
+    return with_kernel(problem, options.chains, control.ranks(),
+                       [&](const auto& kernel, const char* kernel_name, auto note) {
+                         auto result = go("primal-dual", kernel);
+                         result.details["kernel"] = kernel_name;
+                         note(result);
+                         return result;
+                       });
   }
 };
 

@@ -40,6 +40,10 @@ bool Method::does(Task task) const {
   return false;
 }
 
+bool Method::shares(Task task) const {
+  return std::ranges::find(shared, task) != shared.end();
+}
+
 std::span<const Method> all_methods() {
   // One a line.
   // clang-format off

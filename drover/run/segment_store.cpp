@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cassert>
+#include <cstring>
 
 #include "drover/core/large_memory.hpp"
 #include "drover/core/parallel.hpp"
@@ -10,6 +11,9 @@
 namespace drover {
 
 SegmentStore::SegmentStore(std::size_t entries, std::uint32_t chains, std::size_t memory_limit)
+    : SegmentStore(entries, chains, memory_limit, {entries, chains}) {}
+
+SegmentStore::SegmentStore(std::size_t entries, std::uint32_t chains, std::size_t memory_limit, Part own)
     : entries_(entries), chains_(chains), groups_(chains), capacity_(16) {
   // Closing and merging segments of a large model cost as much as a sweep or two.
   if (entries * chains >= std::size_t{1} << 17) segment_length_ = 4;
@@ -21,7 +25,88 @@ SegmentStore::SegmentStore(std::size_t entries, std::uint32_t chains, std::size_
     chains_per_group_ *= 2;
     groups_ = (chains_ + chains_per_group_ - 1) / chains_per_group_;
   }
+  entries_ = own.entries;
+  chains_ = own.chains;
+  groups_ = (chains_ + chains_per_group_ - 1) / chains_per_group_;
   assign_large(means_, entries_ * groups_ * capacity_, 0.0F);
+}
+
+std::uint32_t SegmentStore::planned_group(std::size_t entries, std::uint32_t chains,
+                                          std::size_t memory_limit) {
+  return SegmentStore(entries, chains, memory_limit, {0, 0}).chains_per_group_;
+}
+
+SegmentStore SegmentStore::like_this(std::size_t entries, std::uint32_t chains) const {
+  SegmentStore other;
+  other.entries_ = entries;
+  other.chains_ = chains;
+  other.chains_per_group_ = chains_per_group_;
+  other.groups_ = (chains + chains_per_group_ - 1) / chains_per_group_;
+  other.capacity_ = capacity_;
+  other.segment_length_ = segment_length_;
+  other.open_draws_ = open_draws_;
+  other.draws_ = draws_;
+  assign_large(other.means_, entries * other.groups_ * capacity_, 0.0F);
+  return other;
+}
+
+SegmentStore SegmentStore::gather_groups(const Ranks& ranks, std::uint32_t chains) const {
+  if (ranks.size() == 1) return *this;
+  SegmentStore whole;
+  if (ranks.is_first()) whole = like_this(entries_, chains);
+  for (std::size_t segment = 0; segment < used_segments(); ++segment) {
+    const std::vector<std::string> parts =
+        ranks.gather({reinterpret_cast<const char*>(row(0, segment)), entries_ * groups_ * sizeof(float)});
+    std::size_t group = 0;
+    for (const std::string& part : parts) {
+      const std::size_t groups = part.size() / sizeof(float) / std::max<std::size_t>(1, entries_);
+      for (std::size_t entry = 0; entry < entries_; ++entry)
+        std::memcpy(whole.row(entry, segment) + group, part.data() + entry * groups * sizeof(float),
+                    groups * sizeof(float));
+      group += groups;
+    }
+  }
+  return whole;
+}
+
+SegmentStore SegmentStore::gather_entries(const Ranks& ranks, std::span<const std::uint32_t> numbers,
+                                          std::size_t entries) const {
+  if (ranks.size() == 1 && numbers.empty()) return *this;
+  assert(numbers.size() == entries_);
+  const std::vector<std::string> all_numbers =
+      ranks.gather({reinterpret_cast<const char*>(numbers.data()), numbers.size_bytes()});
+  SegmentStore whole;
+  if (ranks.is_first()) whole = like_this(entries, chains_);
+  for (std::size_t segment = 0; segment < used_segments(); ++segment) {
+    const std::vector<std::string> parts =
+        ranks.gather({reinterpret_cast<const char*>(row(0, segment)), entries_ * groups_ * sizeof(float)});
+    for (std::size_t rank = 0; rank < parts.size(); ++rank)
+      for (std::size_t entry = 0; sizeof(std::uint32_t) * entry < all_numbers[rank].size(); ++entry) {
+        std::uint32_t number = 0;
+        std::memcpy(&number, all_numbers[rank].data() + entry * sizeof(number), sizeof(number));
+        std::memcpy(whole.row(number, segment), parts[rank].data() + entry * groups_ * sizeof(float),
+                    groups_ * sizeof(float));
+      }
+  }
+  return whole;
+}
+
+SegmentStore SegmentStore::picked(std::span<const std::size_t> entries) const {
+  SegmentStore few = like_this(entries.size(), chains_);
+  for (std::size_t segment = 0; segment < used_segments(); ++segment)
+    for (std::size_t k = 0; k < entries.size(); ++k)
+      std::copy_n(row(entries[k], segment), groups_, few.row(k, segment));
+  return few;
+}
+
+SegmentStore SegmentStore::part(std::span<const std::uint32_t> entries, std::uint32_t first_chain,
+                                std::uint32_t chains) const {
+  SegmentStore own = like_this(entries.size(), chains);
+  const std::uint32_t first_group = first_chain / chains_per_group_;
+  for (std::size_t segment = 0; segment < used_segments(); ++segment)
+    for (std::size_t k = 0; k < entries.size(); ++k)
+      std::copy_n(row(entries[k], segment) + first_group, own.groups_, own.row(k, segment));
+  return own;
 }
 
 std::uint64_t SegmentStore::draws() const {
@@ -78,7 +163,8 @@ void SegmentStore::absorb(std::span<LaneSums> sums, std::uint32_t lanes, std::ui
     std::uint32_t lane = 0;
     for (std::uint32_t group = 0; group < groups_; ++group) {
       const std::uint32_t count = chains_in_group(group);
-      double sum = 0;
+      float sum =
+          0;  // as absorb_even_groups() does it: which of them is taken depends on the number of ranks
       for (std::uint32_t left = count; left > 0;) {
         const float* const here = sums[batch].data() + entry * lanes + lane;
         const std::uint32_t run = std::min(left, lanes - lane);
@@ -87,8 +173,9 @@ void SegmentStore::absorb(std::span<LaneSums> sums, std::uint32_t lanes, std::ui
         lane += run;
         if (lane == lanes) lane = 0, ++batch;
       }
-      const double earlier = before == 0 ? 0.0 : before * means[group];
-      means[group] = static_cast<float>((earlier + sum / count) / after);
+      const double share = 1 / (after * count), kept = before / after;
+      const double earlier = before == 0 ? 0.0 : kept * means[group];
+      means[group] = static_cast<float>(earlier + share * sum);
     }
   };
   // One batch whose lanes fill the groups: means and sums stand alike, and entries need not be told apart.

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "drover/core/aligned.hpp"
+#include "drover/core/ranks.hpp"
 
 namespace drover {
 
@@ -24,6 +25,14 @@ class SegmentStore {
   SegmentStore() = default;
   /// Plans groups and segments so that the store takes at most `memory_limit` bytes where it can.
   SegmentStore(std::size_t entries, std::uint32_t chains, std::size_t memory_limit);
+  /// Planned alike, but for a part only: some of the entries, and whole groups of the chains.
+  struct Part {
+    std::size_t entries;
+    std::uint32_t chains;
+  };
+  SegmentStore(std::size_t entries, std::uint32_t chains, std::size_t memory_limit, Part own);
+  /// How many chains would share a group.
+  static std::uint32_t planned_group(std::size_t entries, std::uint32_t chains, std::size_t memory_limit);
 
   std::size_t entries() const { return entries_; }
   std::uint32_t groups() const { return groups_; }
@@ -42,6 +51,18 @@ class SegmentStore {
   void absorb(std::span<LaneSums> sums, std::uint32_t lanes, std::uint64_t draws);
   /// Absorbs the last draws of the open segment and closes it; merges neighbours when the store is full.
   void close_segment(std::span<LaneSums> sums, std::uint32_t lanes, std::uint64_t draws);
+
+  /// What the ranks have of one run, together; on rank 0, empty on the others. Each rank has all entries of
+  /// some groups of the `chains`, in the order of ranks.
+  SegmentStore gather_groups(const Ranks& ranks, std::uint32_t chains) const;
+  /// The same where each rank has some entries of all groups: `numbers[e]` of all `entries` is its entry e.
+  SegmentStore gather_entries(const Ranks& ranks, std::span<const std::uint32_t> numbers,
+                              std::size_t entries) const;
+  /// Some of the entries.
+  SegmentStore picked(std::span<const std::size_t> entries) const;
+  /// Some of the entries and groups of a whole run: those that a store made for them would have.
+  SegmentStore part(std::span<const std::uint32_t> entries, std::uint32_t first_chain,
+                    std::uint32_t chains) const;
 
   /// Forgets the first `count` closed segments: they turned out to belong to burn-in.
   void drop_first(std::size_t count);
@@ -62,13 +83,17 @@ class SegmentStore {
     archive(open_draws_);
     archive(draws_);
     // Only segments that hold something.
-    means_.resize((draws_.size() + (open_draws_ > 0 ? 1 : 0)) * entries_ * groups_);
+    means_.resize(used_segments() * entries_ * groups_);
     archive(means_);
     means_.resize(capacity_ * entries_ * groups_, 0.0F);
   }
 
  private:
   void merge_neighbours();
+  /// Segments that hold something, the open one too.
+  std::size_t used_segments() const { return draws_.size() + (open_draws_ > 0 ? 1 : 0); }
+  /// The same run for other chains or entries, nothing in it yet.
+  SegmentStore like_this(std::size_t entries, std::uint32_t chains) const;
   std::uint32_t chains_in_group(std::uint32_t group) const;
   /// The means of all groups in one entry and segment.
   float* row(std::size_t entry, std::size_t segment) {

@@ -16,6 +16,7 @@
 #include <span>
 #include <type_traits>
 
+#include "drover/core/ranks.hpp"
 #include "drover/core/types.hpp"
 
 namespace drover {
@@ -110,6 +111,18 @@ concept Kernel = std::copyable<typename K::State> &&
   // Raises the log-factors of lane l to inverse_temperatures[l]; hard zeros stay.
   kernel.set_inverse_temperatures(state, temperatures);
   state.visit(archive);
+};
+
+/// A kernel whose chains each lie on all ranks: every rank draws a part of the variables. Its functions are
+/// collective; a State holds all variables but is up to date on those of the rank and their neighbours.
+template <class K>
+concept SpreadKernel = Kernel<K> && requires(const K kernel, typename K::State state) {
+  { kernel.ranks() } -> std::same_as<const Ranks&>;
+  /// The entries that the sums of this rank are of, in order; entry_count() counts them.
+  { kernel.own_entries() } -> std::convertible_to<std::span<const std::uint32_t>>;
+  { kernel.all_entries() } -> std::convertible_to<std::size_t>;
+  /// Brings the whole state to rank 0.
+  kernel.gather(state);
 };
 
 }  // namespace drover

@@ -65,21 +65,49 @@ void fill_run(RunFacts& facts, ModelAnswer& answer) {
   answer.updates = facts.updates;
 }
 
+/// What rank 0 chooses: how long a plan may take is a matter of time, and ranks must not differ.
+Choice common_choice(const Ranks& ranks, Choice choice) {
+  std::string name(choice.method->name);
+  ranks.broadcast(name);
+  ranks.broadcast(choice.because);
+  choice.method = &method_named(name);
+  return choice;
+}
+
+/// Rank 0 does alone what the method does not share, and the others have no result.
+template <class Run>
+auto run_shared(const Problem& problem, Task task, const RunControl& control, const Method& method, Run run) {
+  const Ranks& ranks = control.ranks();
+  if (ranks.size() == 1 || method.shares(task)) return run(method, problem, control);
+  RunControl alone(control);
+  alone.share_with(one_process());
+  using Result = decltype(run(method, problem, control));
+  if (!ranks.is_first()) return Result();
+  Result result = run(method, problem, alone);
+  result.warnings.push_back(fmt::format("method {} runs on one rank: the other {} had nothing to do",
+                                        method.name, ranks.size() - 1));
+  return result;
+}
+
 /// Exact inference that `auto` chose gets a part of the time limit only; should it need more, the next choice
 /// has the rest.
 template <class Run>
 auto run_in_time(const Problem& problem, Task task, const RunControl& control, Choice& choice, Run run) {
   constexpr double share = 0.6;
+  using Result = decltype(run(*choice.method, problem, control));
+  const Ranks& ranks = control.ranks();
   if (choice.method->name == "exact" && !choice.because.empty() && control.has_time_limit()) {
     const RunControl part(control, share * control.seconds_left());
+    std::optional<Result> result;
     try {
-      return run(*choice.method, problem, part);
+      result = run_shared(problem, task, part, *choice.method, run);
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::stopped) throw;
     }
-    choice = choose_method(problem, task, true);
+    if (ranks.vote(ranks.is_first() && result ? 1 : 0) != 0) return std::move(*result);
+    choice = common_choice(ranks, choose_method(problem, task, true));
   }
-  return run(*choice.method, problem, control);
+  return run_shared(problem, task, control, *choice.method, run);
 }
 
 /// The road that all questions take: evidence, compile, choose, run, say where it comes from.
@@ -94,7 +122,7 @@ Answer answer_question(const Model& model, const InferenceOptions& options, Task
   const auto work = [&] {
     const Problem problem(stated.model(), stated.fixed(), options, control, joint_sets(model, options));
     const Graph& graph = problem.compact_graph();
-    Choice choice = choose_method(problem, task);
+    Choice choice = common_choice(control.ranks(), choose_method(problem, task));
     Provenance& provenance = answer.provenance;
     provenance.question = task_name(task);
     provenance.input = options.input.empty() ? model.name : options.input;
@@ -107,6 +135,7 @@ Answer answer_question(const Model& model, const InferenceOptions& options, Task
     fill_model(model, stated, graph, answer);
     begin(answer, graph);
     auto result = run_in_time(problem, task, control, choice, run);
+    if (!control.ranks().is_first()) return;
     provenance.method = choice.method->name;
     provenance.because = choice.because;
     const Method& ran = result.method.empty() ? *choice.method : method_named(result.method);

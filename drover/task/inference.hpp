@@ -8,7 +8,9 @@
 // An answer is in terms of the model's variables, in flat arrays, and carries where it comes from. A number
 // that was not worked out is NaN. The control (drover/core/run_control.hpp) sets a deadline, watches and
 // stops; an answer that ended early is the result so far and says so, and Error (stopped, interrupted) is
-// raised when there is none.
+// raised when there is none. Where the control's ranks (drover/core/ranks.hpp) share a question, all of them
+// ask it, and rank 0 has the answer, the very bits that one process would have had; that of the others is
+// empty.
 #pragma once
 
 #include <span>

@@ -273,6 +273,7 @@ void learn_rows(const DataTable& table, const LearnOptions& options, const RunCo
   if (keeper) keeper->wait();
   result.fit = std::move(trained.summary);
   result.objective = std::move(trained.objective);
+  if (!control.ranks().is_first()) return;
   if (!result.fit.held_out_log_likelihood.empty()) {
     result.log_likelihood = result.fit.held_out_log_likelihood.back();
     result.training_log_likelihood = result.fit.training_log_likelihood.back();

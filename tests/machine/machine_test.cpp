@@ -14,6 +14,7 @@
 #include "drover/machine/rbm_batch.hpp"
 #include "drover/machine/rbm_likelihood.hpp"
 #include "drover/machine/train.hpp"
+#include "tests/support/thread_ranks.hpp"
 
 namespace drover {
 namespace {
@@ -381,6 +382,43 @@ TEST(Fit, DoesNotDependOnTheNumberOfThreads) {
   tbb::task_arena(1).execute([&] { one = train(); });
   EXPECT_EQ(many.weights, one.weights);
   EXPECT_EQ(many.biases, one.biases);
+}
+
+// Machines of more than one block of columns, with more ranks than blocks too.
+TEST(Fit, DoesNotDependOnTheNumberOfRanks) {
+  const auto rows = random_rows(3, 300, 200);
+  const TrainingData data{rows, 200};
+  const auto train = [&](MachineKind kind, bool persistent, bool centred, const Ranks& ranks) {
+    BinaryMachine machine = kind == MachineKind::rbm
+                                ? restricted_machine(200, 300)
+                                : complete_machine(kind, 200, kind == MachineKind::ising ? 0 : 9);
+    initialise(machine, data, 0.01, 1);
+    FitOptions options;
+    options.iterations = 6;
+    MachineSamplerOptions sampler{.chains = 150, .sweeps = 2, .persistent = persistent, .seed = 1};
+    sampler.centred = centred;
+    sampler.ranks = &ranks;
+    RunControl control;
+    control.share_with(ranks);
+    fit(machine, data,
+        kind == MachineKind::rbm
+            ? *block_gibbs_gradient(data, sampler)
+            : *sampled_gradient(data,
+                                persistent ? gibbs_machine_sampler(sampler) : gwg_machine_sampler(sampler), 3,
+                                1, ranks),
+        options, control);
+    return machine;
+  };
+  for (MachineKind kind : kinds)
+    for (bool persistent : {true, false}) {
+      const BinaryMachine alone = train(kind, persistent, persistent, one_process());
+      for (std::uint32_t count : {1U, 2U, 3U, 4U})
+        testing::run_ranks(count, [&](const Ranks& ranks) {
+          const BinaryMachine shared = train(kind, persistent, persistent, ranks);
+          EXPECT_EQ(shared.weights, alone.weights) << count << " ranks";
+          EXPECT_EQ(shared.biases, alone.biases) << count << " ranks";
+        });
+    }
 }
 
 TEST(UpdateRule, AdamAndShrinkage) {

@@ -34,6 +34,7 @@
 
 #include "drover/core/keeper.hpp"
 #include "drover/core/parallel.hpp"
+#include "drover/core/ranks.hpp"
 #include "drover/core/run_control.hpp"
 #include "drover/infer/iterated_modes.hpp"
 #include "drover/infer/recombine.hpp"
@@ -126,6 +127,9 @@ class AnnealMerger {
   Recombination recombination_;
 };
 
+/// What all ranks found, one rank after the other; `all` is complete on rank 0.
+void gather_batches(const Ranks& ranks, std::span<AnnealedBatch> own, std::vector<AnnealedBatch>& all);
+
 /// Collects the batches of an annealing run, in their order.
 class AnnealCollector {
  public:
@@ -133,6 +137,8 @@ class AnnealCollector {
       : merger_(merger), observer_(std::move(observer)) {}
 
   void take(const AnnealedBatch& batch, std::uint32_t reads);
+  /// Takes what the collectors of other ranks have, on rank 0.
+  void gather(const Ranks& ranks);
   AnnealResult result() { return std::move(best_); }
 
  private:
@@ -237,7 +243,8 @@ class BatchAnneal {
   Recombination::Room room_;
 };
 
-/// The best state that `options.reads` anneals of the kernel find. The kernel samples from `graph`.
+/// The best state that `options.reads` anneals of the kernel find. The kernel samples from `graph`. Batches
+/// are dealt out to the control's ranks; rank 0 has the result.
 template <Kernel K>
 AnnealResult annealed_gibbs(const Graph& graph, const K& kernel, const AnnealOptions& asked,
                             const AnnealObserver& observer = {}) {
@@ -247,11 +254,14 @@ AnnealResult annealed_gibbs(const Graph& graph, const K& kernel, const AnnealOpt
   const std::uint32_t lanes = kernel.lanes();
   const std::uint32_t batches = (options.reads + lanes - 1) / lanes;
   const auto reads_of = [&](std::uint32_t batch) { return std::min(lanes, options.reads - batch * lanes); };
+  const Ranks& ranks = options.control->ranks();
   constexpr std::uint32_t at_once = 64;  // states that wait for their turn
   bool stopped = false;
   for (std::uint32_t begin = 0; begin < batches && !stopped; begin += at_once) {
     std::vector<AnnealedBatch> done(std::min(at_once, batches - begin));
-    parallel_for(std::size_t{0}, done.size(), [&](std::size_t k) {
+    const std::size_t first = part_begin(done.size(), ranks.rank(), ranks.size()),
+                      last = part_begin(done.size(), ranks.rank() + 1, ranks.size());
+    parallel_for(first, last, [&](std::size_t k) {
       // The first batch always leaves a state behind, however soon the run is stopped.
       const auto batch = static_cast<std::uint32_t>(begin + k);
       if (batch > 0 && options.control->should_stop()) return;
@@ -264,10 +274,12 @@ AnnealResult annealed_gibbs(const Graph& graph, const K& kernel, const AnnealOpt
             return !options.control->should_stop();
           });
     });
-    for (std::size_t k = 0; k < done.size(); ++k) {
+    gather_batches(ranks, std::span(done).subspan(first, last - first), done);
+    for (std::size_t k = 0; ranks.is_first() && k < done.size(); ++k) {
       stopped = stopped || done[k].sweeps < options.sweeps;
       if (!done[k].state.empty()) collector.take(done[k], reads_of(static_cast<std::uint32_t>(begin + k)));
     }
+    stopped = ranks.vote(stopped ? 1 : 0) != 0;
   }
   AnnealResult result = collector.result();
   result.stopped = stopped;
@@ -282,6 +294,7 @@ AnnealResult annealed_gibbs_by_time(const Graph& graph, const K& kernel, const A
                                     std::uint32_t workers, const AnnealObserver& observer = {}) {
   const AnnealOptions options = checked(asked, graph);
   const RunControl& control = *options.control;
+  const Ranks& ranks = control.ranks();
   const AnnealMerger merger(graph);
   AnnealCollector collector(merger, observer);
   std::mutex mutex;
@@ -291,7 +304,8 @@ AnnealResult annealed_gibbs_by_time(const Graph& graph, const K& kernel, const A
     double fitting = anneal.sweeps_that_fit();
     for (bool first = worker == 0; first || !control.should_stop(); first = false) {
       std::unique_lock lock(mutex);
-      const std::uint32_t number = batches++;
+      const std::uint32_t number =
+          ranks.size() * batches++ + ranks.rank();  // no two ranks have one in common
       lock.unlock();
       const double begin = control.time_fraction();
       const double coming = std::max(1.0, std::round(fitting / static_cast<double>(options.sweeps)));
@@ -303,6 +317,7 @@ AnnealResult annealed_gibbs_by_time(const Graph& graph, const K& kernel, const A
       collector.take(batch, kernel.lanes());
     }
   });
+  if (ranks.size() > 1) collector.gather(ranks);
   AnnealResult result = collector.result();
   result.stopped = control.stop_requested();
   return result;

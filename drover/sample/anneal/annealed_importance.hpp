@@ -143,8 +143,9 @@ EqualCostPath pilot_path(const Graph& graph, const K& kernel, const ImportanceOp
   return importance_path(rising, spreads);
 }
 
-/// The kernel samples from `graph`. Batches of lanes run as tasks of oneTBB; the result depends on the seed
-/// and the counts alone. Raises Error stopped when it ended with fewer than two anneals.
+/// The kernel samples from `graph`. Batches of lanes run as tasks of oneTBB and are dealt out to the
+/// control's ranks; the result, which rank 0 has, depends on the seed and the counts alone. Raises Error
+/// stopped when it ended with fewer than two anneals.
 template <Kernel K>
 ImportanceResult annealed_importance(const Graph& graph, const K& kernel, const ImportanceOptions& options) {
   check(options, graph);
@@ -155,11 +156,16 @@ ImportanceResult annealed_importance(const Graph& graph, const K& kernel, const 
   const auto path = [&](std::uint64_t step) {
     return static_cast<double>(static_cast<float>(curve.at(step, options.sweeps)));
   };
-  ImportanceProgress progress(*options.control, static_cast<double>(options.sweeps) * batches,
-                              static_cast<double>(graph.size()) * lanes);
+  const Ranks& ranks = options.control->ranks();
+  const auto begin = static_cast<std::uint32_t>(part_begin(batches, ranks.rank(), ranks.size())),
+             end = static_cast<std::uint32_t>(part_begin(batches, ranks.rank() + 1, ranks.size()));
+  // Rank 0 has no fewer than its share, and speaks for all.
+  ImportanceProgress progress(
+      *options.control, static_cast<double>(options.sweeps) * std::max(1U, end - begin),
+      static_cast<double>(graph.size()) * lanes * batches / std::max(1U, end - begin));
 
   std::vector<std::vector<double>> batch_weights(batches);
-  parallel_for(std::uint32_t{0}, batches, [&](std::uint32_t batch) {
+  parallel_for(begin, end, [&](std::uint32_t batch) {
     std::vector<double> log_weights(lanes, 0.0);
     const auto add_step = [&](std::uint64_t step, const std::vector<double>& scores) {
       const double rise = path(step + 1) - path(step);
@@ -180,6 +186,8 @@ ImportanceResult annealed_importance(const Graph& graph, const K& kernel, const 
   std::vector<double> log_weights;
   for (const std::vector<double>& weights : batch_weights)
     log_weights.insert(log_weights.end(), weights.begin(), weights.end());
+  log_weights = joined(ranks, log_weights);
+  if (!ranks.is_first()) return {};
   double log_base = 0;
   for (std::uint32_t states : graph.cardinalities) log_base += std::log(states);
   if (log_weights.size() < 2) fail_stopped_importance(*options.control);

@@ -3,15 +3,11 @@
 #include <algorithm>
 #include <numeric>
 
-#include "drover/core/parallel.hpp"
 #include "drover/sample/dual/primal_dual_plain.hpp"
 
 namespace drover {
 
-namespace {
-
-// On lattices, pairs in the same direction stand together, so that 64 of them read their ends as runs.
-SpinEdges edges_by_direction(const SpinGraph& graph) {
+SpinEdges PrimalDualChain::edges_by_direction(const SpinGraph& graph) {
   SpinEdges spins = spin_edges(graph);
   constexpr std::size_t few = 16;
   const auto direction = [](const SpinEdges::Edge& edge) { return edge.second - edge.first; };
@@ -25,8 +21,7 @@ SpinEdges edges_by_direction(const SpinGraph& graph) {
   return spins;
 }
 
-// The duals are one colour and are drawn first, the variables are the other.
-Colouring duals_then_variables(std::size_t variables, std::size_t duals) {
+Colouring PrimalDualChain::duals_then_variables(std::size_t variables, std::size_t duals) {
   Colouring colouring;
   colouring.colour.assign(variables, 1);
   colouring.colour.resize(variables + duals, 0);
@@ -37,8 +32,6 @@ Colouring duals_then_variables(std::size_t variables, std::size_t duals) {
   std::iota(middle, colouring.members.end(), VariableId{0});
   return colouring;
 }
-
-}  // namespace
 
 PrimalDualChain::PrimalDualChain(const SpinGraph& graph)
     : spins_(edges_by_direction(graph)),
@@ -68,19 +61,8 @@ void PrimalDualChain::write(State& state, std::uint32_t, std::span<const Value> 
 }
 
 void PrimalDualChain::log_scores(const State& state, std::span<double> scores) const {
-  std::vector<Value> x(size());
-  read(state, 0, x);
-  double total = spins_.log_constant;
-  for (std::size_t i = 0; i < size(); ++i)
-    if (x[i] == 1) total += spins_.field[i];
-  scores[0] = total + parallel_sum(IndexRange(0, spins_.edges.size(), 16384), [&](const IndexRange& range) {
-                double sum = 0;
-                for (std::size_t e = range.begin(); e < range.end(); ++e) {
-                  const auto& edge = spins_.edges[e];
-                  sum += x[edge.first] == x[edge.second] ? edge.coupling : -edge.coupling;
-                }
-                return sum;
-              });
+  const auto all = [](std::uint32_t) { return true; };
+  scores[0] = spins_.log_constant + score_of(spins_, joint_.places(), state, all).value();
 }
 
 }  // namespace drover

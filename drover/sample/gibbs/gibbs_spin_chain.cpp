@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cassert>
 #include <cmath>
+#include <numeric>
 
 #include "drover/core/parallel.hpp"
 #include "drover/sample/lane_random.hpp"
@@ -68,16 +69,17 @@ HWY_INLINE void combine_unit(const View& view, const Unit& unit, const std::uint
 }
 
 template <bool product, bool summed>
-HWY_INLINE void sweep_range(const View& view, std::uint64_t* HWY_RESTRICT words, std::size_t begin,
-                            std::size_t end, float inverse_temperature, const LaneWords& lane_words,
-                            float* HWY_RESTRICT sums) {
+HWY_INLINE void sweep_range(const View& view, std::uint64_t* HWY_RESTRICT words,
+                            std::span<const std::uint32_t> units, float inverse_temperature,
+                            const LaneWords& lane_words, float* HWY_RESTRICT sums) {
   const FloatTag d;
-  for (std::size_t u = begin; u < end; ++u) {
+  for (const std::uint32_t u : units) {
     WordVector random[vector_count];
-    lane_words.draw(static_cast<std::uint32_t>(u), random);
+    lane_words.draw(u, random);
     FloatVector totals[vector_count];
     for (std::size_t k = 0; k < vector_count; ++k)
-      totals[k] = hn::LoadU(d, (product ? view.bias_odds : view.bias) + 64 * u + k * vector_lanes);
+      totals[k] =
+          hn::LoadU(d, (product ? view.bias_odds : view.bias) + std::size_t{64} * u + k * vector_lanes);
     combine_unit<product>(view, view.units[u], words, product ? view.odds : view.weights, totals);
     if constexpr (!product)
       for (std::size_t k = 0; k < vector_count; ++k)
@@ -88,43 +90,43 @@ HWY_INLINE void sweep_range(const View& view, std::uint64_t* HWY_RESTRICT words,
         hn::Store(product ? probability_of_odds(totals[k]) : probability_of(totals[k]), d,
                   p + k * vector_lanes);
       for (std::size_t lane = 0; lane < view.units[u].members; ++lane)
-        sums[view.variable_of[64 * u + lane]] += p[lane];
+        sums[view.entry_of[std::size_t{64} * u + lane]] += p[lane];
     }
     words[u] = product ? draw_word_of_odds(totals, random) : draw_word(totals, random);
   }
 }
 
-// Draws units begin .. end, which must be of one colour. With `odds`, at temperature 1 from products.
-void sweep_units(const View& view, std::uint64_t* words, std::size_t begin, std::size_t end, bool odds,
+// Draws units, which must be of one colour. With `odds`, at temperature 1 from products.
+void sweep_units(const View& view, std::uint64_t* words, std::span<const std::uint32_t> units, bool odds,
                  float inverse_temperature, const LaneRandom& random, std::uint32_t chain,
                  std::uint64_t sweep, float* sums) {
   const LaneWords lane_words(random, chain, sweep);
   if (odds) {
     if (sums)
-      sweep_range<true, true>(view, words, begin, end, 1, lane_words, sums);
+      sweep_range<true, true>(view, words, units, 1, lane_words, sums);
     else
-      sweep_range<true, false>(view, words, begin, end, 1, lane_words, sums);
+      sweep_range<true, false>(view, words, units, 1, lane_words, sums);
   } else if (sums) {
-    sweep_range<false, true>(view, words, begin, end, inverse_temperature, lane_words, sums);
+    sweep_range<false, true>(view, words, units, inverse_temperature, lane_words, sums);
   } else {
-    sweep_range<false, false>(view, words, begin, end, inverse_temperature, lane_words, sums);
+    sweep_range<false, false>(view, words, units, inverse_temperature, lane_words, sums);
   }
 }
 
-// sum_i x_i (bias_i + 1/2 sum_j weight_ij x_j) over units begin .. end.
-double score_units(const View& view, const std::uint64_t* words, std::size_t begin, std::size_t end) {
+// sum_i x_i (bias_i + 1/2 sum_j weight_ij x_j) over units.
+WholeSum score_units(const View& view, const std::uint64_t* words, std::span<const std::uint32_t> units) {
   const FloatTag d;
-  double total = 0;
-  for (std::size_t u = begin; u < end; ++u) {
+  WholeSum total;
+  for (const std::uint32_t u : units) {
     FloatVector fields[vector_count];
     for (std::size_t k = 0; k < vector_count; ++k) fields[k] = hn::Zero(d);
     combine_unit<false>(view, view.units[u], words, view.weights, fields);
     FloatVector sum = hn::Zero(d);
     for (std::size_t k = 0; k < vector_count; ++k)
-      sum = combine<false>(
-          sum, mask_of(words[u], k),
-          hn::MulAdd(fields[k], hn::Set(d, 0.5f), hn::LoadU(d, view.bias + 64 * u + k * vector_lanes)));
-    total += hn::GetLane(hn::SumOfLanes(d, sum));
+      sum = combine<false>(sum, mask_of(words[u], k),
+                           hn::MulAdd(fields[k], hn::Set(d, 0.5f),
+                                      hn::LoadU(d, view.bias + std::size_t{64} * u + k * vector_lanes)));
+    total.add(hn::GetLane(hn::SumOfLanes(d, sum)));
   }
   return total;
 }
@@ -150,31 +152,50 @@ GibbsSpinChain::GibbsSpinChain(const SpinGraph& graph)
     : GibbsSpinChain(graph, colour_variables(graph.offsets, graph.neighbour)) {}
 
 GibbsSpinChain::GibbsSpinChain(const SpinGraph& graph, Colouring colouring)
-    : moderate_(largest_field(graph) <= 80), log_constant_(graph.log_constant), position_of_(graph.size()) {
-  // Positions: by colour, degree and index; every colour begins a new unit.
-  colour_begin_.push_back(0);
+    : GibbsSpinChain(graph, places(graph, std::move(colouring)), {}, {}) {}
+
+GibbsSpinChain::Places GibbsSpinChain::places(const SpinGraph& graph, Colouring colouring) {
+  // By colour, degree and index; every colour begins a new unit.
+  Places places;
+  places.position_of.resize(graph.size());
+  places.colour_begin.push_back(0);
   for (std::size_t c = 0; c < colouring.count(); ++c) {
     const std::span<VariableId> members(colouring.members.data() + colouring.offsets[c],
                                         colouring.offsets[c + 1] - colouring.offsets[c]);
     std::stable_sort(members.begin(), members.end(),
                      [&](VariableId a, VariableId b) { return graph.degree(a) < graph.degree(b); });
     for (VariableId v : members) {
-      position_of_[v] = static_cast<std::uint32_t>(variable_of_.size());
-      variable_of_.push_back(v);
+      places.position_of[v] = static_cast<std::uint32_t>(places.variable_of.size());
+      places.variable_of.push_back(v);
     }
-    variable_of_.resize((variable_of_.size() + unit_size - 1) / unit_size * unit_size, no_variable);
-    colour_begin_.push_back(variable_of_.size() / unit_size);
+    places.variable_of.resize((places.variable_of.size() + unit_size - 1) / unit_size * unit_size,
+                              no_variable);
+    places.colour_begin.push_back(places.units());
   }
+  return places;
+}
 
-  units_.resize(variable_of_.size() / unit_size);
+GibbsSpinChain::GibbsSpinChain(const SpinGraph& graph, Places places, const std::vector<bool>& held,
+                               std::vector<std::uint32_t> entry_of)
+    : moderate_(largest_field(graph) <= 80),
+      log_constant_(graph.log_constant),
+      places_(std::move(places)),
+      units_(places_.units()),
+      entry_of_(places_.variable_of),
+      all_(places_.units()) {
+  if (!entry_of.empty())
+    for (std::uint32_t& entry : entry_of_)
+      if (entry != no_variable) entry = entry_of[entry];
+  std::iota(all_.begin(), all_.end(), 0U);
   std::size_t slots = 0, runs = 0;
   for (std::size_t u = 0; u < units_.size(); ++u) {
     Unit& unit = units_[u];
     unit = {slots, runs, 0, 0, 0};
-    for (std::size_t p = u * unit_size; p < (u + 1) * unit_size && variable_of_[p] != no_variable; ++p) {
+    if (!held.empty() && !held[u]) continue;
+    places_.for_members(u, [&](VariableId v) {
       ++unit.members;
-      unit.degree = std::max(unit.degree, static_cast<std::uint32_t>(graph.degree(variable_of_[p])));
-    }
+      unit.degree = std::max(unit.degree, static_cast<std::uint32_t>(graph.degree(v)));
+    });
     unit.stride = (unit.members + 15) / 16 * 16;
     slots += std::size_t{unit.stride} * unit.degree;
     runs += unit.degree;
@@ -183,8 +204,8 @@ GibbsSpinChain::GibbsSpinChain(const SpinGraph& graph, Colouring colouring)
   neighbours_.assign(slots, 0);
   weights_.assign(slots, 0.0f);
   odds_.assign(slots, 1.0f);
-  bias_.assign(variable_of_.size(), 0.0f);
-  bias_odds_.assign(variable_of_.size(), 1.0f);
+  bias_.assign(places_.variable_of.size(), 0.0f);
+  bias_odds_.assign(places_.variable_of.size(), 1.0f);
   runs_.assign(runs, no_run);
 
   parallel_for(IndexRange(0, units_.size(), grain), [&](const IndexRange& range) {
@@ -192,12 +213,12 @@ GibbsSpinChain::GibbsSpinChain(const SpinGraph& graph, Colouring colouring)
       const Unit& unit = units_[u];
       for (std::uint32_t lane = 0; lane < unit.members; ++lane) {
         const std::size_t p = u * unit_size + lane;
-        const VariableId v = variable_of_[p];
+        const VariableId v = places_.variable_of[p];
         bias_[p] = graph.bias[v];
         bias_odds_[p] = std::exp(-graph.bias[v]);
         for (std::size_t slot = 0; slot < graph.degree(v); ++slot) {
           const std::size_t e = unit.slots + slot * unit.stride + lane;
-          neighbours_[e] = static_cast<std::int32_t>(position_of_[graph.neighbours(v)[slot]]);
+          neighbours_[e] = static_cast<std::int32_t>(places_.position_of[graph.neighbours(v)[slot]]);
           weights_[e] = graph.weights(v)[slot];
           odds_[e] = std::exp(-weights_[e]);
         }
@@ -216,7 +237,7 @@ GibbsSpinChain::GibbsSpinChain(const SpinGraph& graph, Colouring colouring)
 
 GibbsSpinChain::View GibbsSpinChain::view() const {
   return {units_.data(), neighbours_.data(), weights_.data(), odds_.data(),
-          bias_.data(),  bias_odds_.data(),  runs_.data(),    variable_of_.data()};
+          bias_.data(),  bias_odds_.data(),  runs_.data(),    entry_of_.data()};
 }
 
 GibbsSpinChain::State GibbsSpinChain::start(std::uint64_t seed, std::uint32_t first_chain) const {
@@ -232,20 +253,25 @@ GibbsSpinChain::State GibbsSpinChain::start(std::uint64_t seed, std::uint32_t fi
   return state;
 }
 
-void GibbsSpinChain::draw_colour(State& state, std::size_t colour, std::uint64_t sweep, float* sums) const {
+void GibbsSpinChain::draw_units(State& state, std::span<const std::uint32_t> units, std::uint64_t sweep,
+                                float* sums) const {
   const LaneRandom random(state.seed, Stream::sweep);
   const View flat = view();
   const bool odds = moderate_ && state.inverse_temperature == 1;
-  const auto draw = [&](std::size_t begin, std::size_t end) {
+  const auto draw = [&](std::span<const std::uint32_t> some) {
     HWY_DYNAMIC_DISPATCH(sweep_units)
-    (flat, state.words.data(), begin, end, odds, state.inverse_temperature, random, state.chain, sweep, sums);
+    (flat, state.words.data(), some, odds, state.inverse_temperature, random, state.chain, sweep, sums);
   };
-  const std::size_t begin = colour_begin_[colour], end = colour_begin_[colour + 1];
-  if (end - begin < 2 * grain)
-    draw(begin, end);
+  if (units.size() < 2 * grain)
+    draw(units);
   else
-    parallel_for(IndexRange(begin, end, grain),
-                 [&](const IndexRange& range) { draw(range.begin(), range.end()); });
+    parallel_for(IndexRange(0, units.size(), grain),
+                 [&](const IndexRange& range) { draw(units.subspan(range.begin(), range.size())); });
+}
+
+void GibbsSpinChain::draw_colour(State& state, std::size_t colour, std::uint64_t sweep, float* sums) const {
+  const std::size_t begin = places_.colour_begin[colour], end = places_.colour_begin[colour + 1];
+  draw_units(state, std::span(all_).subspan(begin, end - begin), sweep, sums);
 }
 
 void GibbsSpinChain::run(State& state, std::uint64_t sweep, float* sums) const {
@@ -262,24 +288,36 @@ void GibbsSpinChain::sweep(State& state, std::uint64_t sweep, ConditionalSums su
 }
 
 void GibbsSpinChain::read(const State& state, std::uint32_t, std::span<Value> values) const {
-  for (std::size_t v = 0; v < values.size(); ++v)
-    values[v] = state.words[position_of_[v] / unit_size] >> position_of_[v] % unit_size & 1;
+  for (std::size_t v = 0; v < values.size(); ++v) {
+    const std::uint32_t position = places_.position_of[v];
+    values[v] = state.words[position / unit_size] >> position % unit_size & 1;
+  }
 }
 
 void GibbsSpinChain::write(State& state, std::uint32_t, std::span<const Value> values) const {
   for (std::size_t v = 0; v < values.size(); ++v) {
-    std::uint64_t& word = state.words[position_of_[v] / unit_size];
-    const std::size_t bit = position_of_[v] % unit_size;
+    const std::uint32_t position = places_.position_of[v];
+    std::uint64_t& word = state.words[position / unit_size];
+    const std::size_t bit = position % unit_size;
     word = (word & ~(std::uint64_t{1} << bit)) | std::uint64_t{values[v]} << bit;
   }
 }
 
-void GibbsSpinChain::log_scores(const State& state, std::span<double> scores) const {
+WholeSum GibbsSpinChain::score_of(const State& state, std::span<const std::uint32_t> units) const {
   const View flat = view();
-  scores[0] =
-      log_constant_ + parallel_sum(IndexRange(0, units_.size(), 2 * grain), [&](const IndexRange& range) {
-        return HWY_DYNAMIC_DISPATCH(score_units)(flat, state.words.data(), range.begin(), range.end());
-      });
+  constexpr std::size_t block = 2 * grain;
+  std::vector<WholeSum> sums((units.size() + block - 1) / block);
+  parallel_for(std::size_t{0}, sums.size(), [&](std::size_t b) {
+    sums[b] = HWY_DYNAMIC_DISPATCH(score_units)(
+        flat, state.words.data(), units.subspan(b * block, std::min(block, units.size() - b * block)));
+  });
+  WholeSum total;
+  for (const WholeSum& sum : sums) total.add(sum);
+  return total;
+}
+
+void GibbsSpinChain::log_scores(const State& state, std::span<double> scores) const {
+  scores[0] = log_constant_ + score_of(state, all_).value();
 }
 
 void GibbsSpinChain::set_inverse_temperatures(State& state,

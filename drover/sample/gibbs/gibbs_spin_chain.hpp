@@ -19,6 +19,7 @@
 #include "drover/compile/colouring.hpp"
 #include "drover/compile/spin_graph.hpp"
 #include "drover/core/aligned.hpp"
+#include "drover/core/whole_sum.hpp"
 #include "drover/sample/kernel.hpp"
 
 namespace drover {
@@ -44,7 +45,27 @@ class GibbsSpinChain {
   /// With colours that the caller knows.
   GibbsSpinChain(const SpinGraph& graph, Colouring colouring);
 
-  std::size_t size() const { return position_of_.size(); }
+  /// Where variables stand.
+  struct Places {
+    std::vector<std::size_t> colour_begin;   ///< units of colour c: colour_begin[c] .. colour_begin[c+1]
+    std::vector<std::uint32_t> variable_of;  ///< by position
+    std::vector<std::uint32_t> position_of;  ///< by variable
+
+    std::size_t units() const { return variable_of.size() / 64; }
+    /// see(variable) for the variables of a unit.
+    template <class See>
+    void for_members(std::size_t unit, See see) const {
+      for (std::size_t p = 64 * unit; p < 64 * (unit + 1) && variable_of[p] != no_variable; ++p)
+        see(variable_of[p]);
+    }
+  };
+  static Places places(const SpinGraph& graph, Colouring colouring);
+  /// A part of the kernel, for one of several ranks: knows the weights of those units alone that are `held`,
+  /// and adds the conditionals of variable v to sums[entry_of[v]].
+  GibbsSpinChain(const SpinGraph& graph, Places places, const std::vector<bool>& held,
+                 std::vector<std::uint32_t> entry_of);
+
+  std::size_t size() const { return places_.position_of.size(); }
   std::uint32_t lanes() const { return 1; }
   std::size_t entry_count() const { return size(); }
 
@@ -56,9 +77,15 @@ class GibbsSpinChain {
   void log_scores(const State& state, std::span<double> scores) const;
   void set_inverse_temperatures(State& state, std::span<const float> inverse_temperatures) const;
 
-  std::size_t colour_count() const { return colour_begin_.size() - 1; }
+  std::size_t colour_count() const { return places_.colour_begin.size() - 1; }
   /// Draws the variables of one colour only; `sums` (by variable) may be null.
   void draw_colour(State& state, std::size_t colour, std::uint64_t sweep, float* sums) const;
+  /// Draws some units, all of one colour.
+  void draw_units(State& state, std::span<const std::uint32_t> units, std::uint64_t sweep, float* sums) const;
+  /// sum_i x_i (bias_i + 1/2 sum_j weight_ij x_j) over some units.
+  WholeSum score_of(const State& state, std::span<const std::uint32_t> units) const;
+  double log_constant() const { return log_constant_; }
+  const Places& places() const { return places_; }
 
   /// 64 variables of one colour; the last unit of a colour may have fewer.
   struct Unit {
@@ -78,7 +105,7 @@ class GibbsSpinChain {
     const float* bias;               ///< by position
     const float* bias_odds;          ///< exp(-bias)
     const std::uint32_t* runs;       ///< first position of a slot whose neighbours are consecutive, or no_run
-    const std::uint32_t* variable_of;  ///< by position
+    const std::uint32_t* entry_of;   ///< by position: where its conditionals are added
   };
   static constexpr std::uint32_t no_run = 0xffffffffU;
 
@@ -88,7 +115,7 @@ class GibbsSpinChain {
 
   bool moderate_ = false;  ///< products of odds stay in the range of floats
   double log_constant_ = 0;
-  std::vector<std::size_t> colour_begin_;  ///< units of colour c: colour_begin_[c] .. colour_begin_[c+1]
+  Places places_;
   std::vector<Unit> units_;
   AlignedVector<std::int32_t> neighbours_;
   AlignedVector<float> weights_;
@@ -96,8 +123,8 @@ class GibbsSpinChain {
   AlignedVector<float> bias_;
   AlignedVector<float> bias_odds_;
   std::vector<std::uint32_t> runs_;
-  std::vector<std::uint32_t> variable_of_;
-  std::vector<std::uint32_t> position_of_;
+  std::vector<std::uint32_t> entry_of_;  ///< by position
+  std::vector<std::uint32_t> all_;       ///< units
 };
 
 }  // namespace drover

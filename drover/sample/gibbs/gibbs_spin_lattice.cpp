@@ -75,8 +75,8 @@ HWY_INLINE void draw_words(const LatticeRow& row, float inverse_temperature, con
 }
 
 // Draws one row; `odds` when the terms are exp(-weight). `place` numbers its first word among all.
-void draw_row(const LatticeRow& row, bool odds, float inverse_temperature, const LaneRandom& random,
-              std::uint32_t chain, std::uint64_t sweep, std::uint32_t place, float* sums) {
+void draw_lattice_row(const LatticeRow& row, bool odds, float inverse_temperature, const LaneRandom& random,
+                      std::uint32_t chain, std::uint64_t sweep, std::uint32_t place, float* sums) {
   const LaneWords lane_words(random, chain, sweep);
   if (odds) {
     if (sums)
@@ -119,7 +119,7 @@ namespace drover {
 
 namespace {
 
-HWY_EXPORT(draw_row);
+HWY_EXPORT(draw_lattice_row);
 HWY_EXPORT(score_row);
 
 constexpr std::size_t band = 64;  // rows of one task
@@ -187,17 +187,21 @@ GibbsSpinLattice::GibbsSpinLattice(const Lattice& lattice)
   moderate_ = largest <= 80;
 }
 
-void GibbsSpinLattice::run(State& state, std::uint64_t first, std::uint64_t count, float* sums) const {
+void GibbsSpinLattice::draw_row(State& state, std::uint64_t sweep, std::size_t colour, std::size_t y,
+                                float* sums) const {
   const LaneRandom random(state.seed, Stream::sweep);
   const bool odds = moderate_ && state.inverse_temperature == 1;
+  const LatticeRow row = row_of(board_, odds ? odds_ : weights_, state.words.data(), colour, y);
+  const auto place = static_cast<std::uint32_t>((colour * board_.height + y) * board_.row_words());
+  HWY_DYNAMIC_DISPATCH(draw_lattice_row)
+  (row, odds, state.inverse_temperature, random, state.chain, sweep, place, sums);
+  board_.mend_row(state.words.data(), colour, y);
+}
+
+void GibbsSpinLattice::run(State& state, std::uint64_t first, std::uint64_t count, float* sums) const {
   std::uint64_t done = 0;
   const auto draw = [&](std::size_t sweep, std::size_t colour, std::size_t y) {
-    const LatticeRow row = row_of(board_, odds ? odds_ : weights_, state.words.data(), colour, y);
-    const auto place = static_cast<std::uint32_t>((colour * board_.height + y) * board_.row_words());
-    HWY_DYNAMIC_DISPATCH(draw_row)
-    (row, odds, state.inverse_temperature, random, state.chain, first + done + sweep, place,
-     sums ? sums + y * board_.width : nullptr);
-    board_.mend_row(state.words.data(), colour, y);
+    draw_row(state, first + done + sweep, colour, y, sums ? sums + y * board_.width : nullptr);
   };
   for (std::uint64_t together = 0; done < count; done += together) {
     together = std::min<std::uint64_t>(board_.sweeps_together(band), count - done);
@@ -205,12 +209,17 @@ void GibbsSpinLattice::run(State& state, std::uint64_t first, std::uint64_t coun
   }
 }
 
-void GibbsSpinLattice::log_scores(const State& state, std::span<double> scores) const {
-  scores[0] = log_constant_;
+WholeSum GibbsSpinLattice::score_of(const State& state, std::size_t begin, std::size_t end) const {
   auto* const words = const_cast<std::uint64_t*>(state.words.data());  // only read
+  WholeSum sum;
   for (std::size_t colour = 0; colour < 2; ++colour)
-    for (std::size_t y = 0; y < board_.height; ++y)
-      scores[0] += HWY_DYNAMIC_DISPATCH(score_row)(row_of(board_, weights_, words, colour, y));
+    for (std::size_t y = begin; y < end; ++y)
+      sum.add(HWY_DYNAMIC_DISPATCH(score_row)(row_of(board_, weights_, words, colour, y)));
+  return sum;
+}
+
+void GibbsSpinLattice::log_scores(const State& state, std::span<double> scores) const {
+  scores[0] = log_constant_ + score_of(state, 0, board_.height).value();
 }
 
 }  // namespace drover

@@ -16,6 +16,7 @@
 
 #include "drover/compile/lattice.hpp"
 #include "drover/core/aligned.hpp"
+#include "drover/core/whole_sum.hpp"
 #include "drover/sample/gibbs/gibbs_spin_checkerboard.hpp"
 
 namespace drover {
@@ -26,6 +27,13 @@ class GibbsSpinLattice : public CheckerboardKernel<GibbsSpinLattice> {
   explicit GibbsSpinLattice(const Lattice& lattice);
 
   void log_scores(const State& state, std::span<double> scores) const;
+
+  /// For a chain that lies on several ranks: draws one row; `sums`, of that row, may be null.
+  void draw_row(State& state, std::uint64_t sweep, std::size_t colour, std::size_t y, float* sums) const;
+  /// The log score of rows begin .. end, without its constant.
+  WholeSum score_of(const State& state, std::size_t begin, std::size_t end) const;
+  double log_constant() const { return log_constant_; }
+  const Checkerboard& board() const { return board_; }
 
   /// Biases and weights by colour, row and bit, as the words of a Checkerboard: row (c, y) begins at
   /// terms_row(c, y); the number before it belongs to the last site of the row.

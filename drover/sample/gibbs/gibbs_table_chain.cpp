@@ -283,6 +283,8 @@ namespace {
 
 HWY_EXPORT(update_groups);
 
+constexpr std::uint32_t grain = 64;  // groups; about twenty microseconds of work
+
 /// Variables by colour, then cardinality, then number of Potts links, so that groups are uniform.
 std::vector<VariableId> group_order(const Graph& graph, const std::vector<std::uint32_t>& colours) {
   std::vector<std::uint32_t> links(graph.size(), 0);
@@ -379,6 +381,12 @@ GibbsTableChain::GibbsTableChain(const Graph& graph, Options options)
       entry_count_(conditional_offsets(graph).back()),
       max_states_(graph.max_cardinality()) {
   check_starts(graph, options_.starts);
+  colour_ranges_.resize(colours());
+  for (std::size_t colour = 0; colour < colours(); ++colour) {
+    const std::uint32_t begin = layout_.colour_groups[colour], end = layout_.colour_groups[colour + 1];
+    for (std::uint32_t at = begin; at < end; at += grain)
+      colour_ranges_[colour].push_back({at, std::min(at + grain, end)});
+  }
 }
 
 GibbsTableChain::State GibbsTableChain::start(std::uint64_t seed, std::uint32_t chain) const {
@@ -409,6 +417,21 @@ void GibbsTableChain::sweep(State& state, std::uint64_t sweep_number, ValueSums 
 
 void GibbsTableChain::run(State& state, std::uint64_t sweep_number, float* sums, const float* values) const {
   if (options_.scan == Scan::random) return sweep_one_by_one(state, sweep_number, sums, values);
+  for (const std::vector<GroupRange>& ranges : colour_ranges_)
+    draw_ranges(state, ranges, sweep_number, sums, values);
+}
+
+void GibbsTableChain::draw_groups(State& state, std::span<const GroupRange> ranges,
+                                  std::uint64_t sweep_number, float* sums) const {
+  draw_ranges(state, ranges, sweep_number, sums, nullptr);
+}
+
+void GibbsTableChain::place_conditionals(std::span<const std::size_t> offset_of) {
+  for (std::size_t p = 0; p < layout_.order.size(); ++p) layout_.conditional[p] = offset_of[layout_.order[p]];
+}
+
+void GibbsTableChain::draw_ranges(State& state, std::span<const GroupRange> ranges,
+                                  std::uint64_t sweep_number, float* sums, const float* values) const {
   const ChainSweep run{&layout_,     state.values.data(),       state.seed, state.first_chain,
                        sweep_number, state.inverse_temperature, sums,       values};
   const auto update = [&](std::uint32_t begin, std::uint32_t end) {
@@ -425,15 +448,11 @@ void GibbsTableChain::run(State& state, std::uint64_t sweep_number, float* sums,
        {floats.data(), floats.data() + half, rows.data(), rows.data() + layout_.max_group_links});
     }
   };
-  constexpr std::uint32_t grain = 64;  // groups; about twenty microseconds of work
-  for (std::size_t colour = 0; colour < colours(); ++colour) {
-    const std::uint32_t begin = layout_.colour_groups[colour], end = layout_.colour_groups[colour + 1];
-    if (end - begin < 2 * grain)
-      update(begin, end);
-    else
-      parallel_for(IndexRange(begin, end, grain),
-                   [&](const IndexRange& range) { update(range.begin(), range.end()); });
-  }
+  if (ranges.size() <= 2)
+    for (const GroupRange& range : ranges) update(range.begin, range.end);
+  else
+    parallel_for(std::size_t{0}, ranges.size(),
+                 [&](std::size_t r) { update(ranges[r].begin, ranges[r].end); });
 }
 
 void GibbsTableChain::sweep_one_by_one(State& state, std::uint64_t sweep_number, float* sums,

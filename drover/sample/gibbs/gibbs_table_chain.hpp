@@ -98,13 +98,27 @@ class GibbsTableChain {
   void log_scores(const State& state, std::span<double> scores) const;
   void set_inverse_temperatures(State& state, std::span<const float> inverse_temperatures) const;
 
+  /// For a chain that lies on several ranks (fixed scan): the conditionals of variable v go to
+  /// sums[offset_of[v]] on.
+  void place_conditionals(std::span<const std::size_t> offset_of);
+  struct GroupRange {
+    std::uint32_t begin, end;
+  };
+  /// Draws some groups, all of one colour; ranges may be drawn at once.
+  void draw_groups(State& state, std::span<const GroupRange> ranges, std::uint64_t sweep, float* sums) const;
+  const ChainLayout& layout() const { return layout_; }
+  const Graph& graph() const { return *graph_; }
+
  private:
+  void draw_ranges(State& state, std::span<const GroupRange> ranges, std::uint64_t sweep, float* sums,
+                   const float* values) const;
   void run(State& state, std::uint64_t sweep, float* sums, const float* values) const;
   void sweep_one_by_one(State& state, std::uint64_t sweep, float* sums, const float* values) const;
 
   const Graph* graph_;
   Options options_;
   ChainLayout layout_;
+  std::vector<std::vector<GroupRange>> colour_ranges_;  ///< what one task draws, by colour
   std::size_t entry_count_;
   std::uint32_t max_states_;
 };

@@ -1,0 +1,47 @@
+// The program `drover-mpi`: the commands of `drover`, shared by the processes that mpirun or srun started.
+//
+//   mpirun -n 4 drover-mpi marginals grid.uai
+//
+// Only rank 0 prints and writes. An error that all ranks meet is said once; a rank that fails alone says so
+// with its name, and ends the others.
+#include <sched.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "app/command.hpp"
+#include "app/program.hpp"
+#include "app/progress.hpp"
+#include "drover/cluster/mpi_ranks.hpp"
+
+namespace {
+
+// Where the launcher gave this rank cores of its own, these; else the machine's, shared with the other ranks
+// on it.
+std::uint32_t cores_of_rank(std::uint32_t ranks_here) {
+  const auto all = static_cast<std::uint32_t>(std::max(1L, sysconf(_SC_NPROCESSORS_ONLN)));
+  cpu_set_t allowed;
+  CPU_ZERO(&allowed);
+  if (sched_getaffinity(0, sizeof(allowed), &allowed) == 0) {
+    const auto own = static_cast<std::uint32_t>(CPU_COUNT(&allowed));
+    if (own > 0 && own < all) return own;
+  }
+  return std::max(1U, all / ranks_here);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  drover::MpiSession session(argc, argv);
+  drover::app::run_control().share_with(session.ranks());
+  drover::app::set_usual_threads(cores_of_rank(session.ranks_here()));
+  const bool is_first = session.ranks().is_first();
+  const drover::app::Outcome outcome = drover::app::run_command(argc, argv);
+  const bool failed = !outcome.error.empty();
+  if (failed && is_first) drover::app::print_error(outcome.error);
+  if (!session.end(!failed)) {
+    if (!is_first) drover::app::print_error(session.name() + ": " + outcome.error);
+    session.abort(outcome.exit_code);
+  }
+  return outcome.exit_code;
+}

@@ -1,0 +1,131 @@
+#include "drover/sample/spread/spin_spread.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <unordered_map>
+
+namespace drover {
+
+namespace {
+
+// Units of variables and the pairs between them. Beyond so many neighbours no division is good.
+constexpr std::size_t most_neighbours = 30'000'000;
+
+WorkGraph work_graph(const SpinGraph& pairs, const GibbsSpinChain::Places& places,
+                     std::span<const std::uint32_t> units) {
+  WorkGraph work;
+  work.work.assign(units.size(), 1);
+  std::unordered_map<std::uint32_t, std::uint32_t> number;
+  for (std::size_t k = 0; k < units.size(); ++k) number[units[k]] = static_cast<std::uint32_t>(k);
+  std::vector<std::uint32_t> shared(units.size(), 0), touched;
+  work.offsets.push_back(0);
+  for (std::size_t k = 0; k < units.size(); ++k) {
+    touched.clear();
+    places.for_members(units[k], [&](VariableId v) {
+      work.work[k] += 2 + static_cast<std::uint32_t>(pairs.degree(v));
+      for (VariableId w : pairs.neighbours(v)) {
+        const std::uint32_t other = number.at(places.position_of[w] / 64);
+        if (other == k) continue;
+        if (shared[other]++ == 0) touched.push_back(other);
+      }
+    });
+    for (std::uint32_t other : touched) {
+      work.neighbours.push_back(other);
+      work.shared.push_back(shared[other]);
+      shared[other] = 0;
+    }
+    work.offsets.push_back(work.neighbours.size());
+    if (work.neighbours.size() > most_neighbours)
+      return {{0}, {}, {}, std::vector<std::uint32_t>(units.size(), 1)};
+  }
+  return work;
+}
+
+}  // namespace
+
+SpinSpread::SpinSpread(const SpinGraph& graph, Colouring colouring, std::vector<bool> twice,
+                       const SpinGraph& pairs, const Ranks& ranks)
+    : ranks_(ranks), twice_(std::move(twice)) {
+  GibbsSpinChain::Places places = GibbsSpinChain::places(graph, std::move(colouring));
+  std::vector<std::uint32_t> units;
+  for (std::size_t c = 0; c + 1 < places.colour_begin.size(); ++c)
+    for (std::size_t u = places.colour_begin[c]; !twice_[c] && u < places.colour_begin[c + 1]; ++u)
+      units.push_back(static_cast<std::uint32_t>(u));
+  owner_.assign(places.units(), ranks.size());
+  const std::vector<std::uint32_t> parts = ranks.divide(work_graph(pairs, places, units));
+  for (std::size_t k = 0; k < units.size(); ++k) owner_[units[k]] = parts[k];
+
+  plan_ = spread_plan(ranks, places.colour_begin, owner_, twice_, [&](std::size_t unit, const auto& see) {
+    places.for_members(unit, [&](VariableId v) {
+      for (VariableId w : graph.neighbours(v)) see(places.position_of[w] / 64);
+    });
+  });
+  for (std::uint32_t unit : plan_.own)
+    places.for_members(unit, [&](VariableId v) { own_variables_.push_back(v); });
+  std::ranges::sort(own_variables_);
+  std::vector<std::uint32_t> entry_of(graph.size(), 0);
+  for (std::size_t e = 0; e < own_variables_.size(); ++e)
+    entry_of[own_variables_[e]] = static_cast<std::uint32_t>(e);
+
+  std::vector<bool> held(places.units(), false);
+  for (const ColourShare& share : plan_.shares)
+    for (const auto* list : {&share.boundary, &share.inner})
+      for (std::uint32_t unit : *list) held[unit] = true;
+  kernel_ = std::make_unique<GibbsSpinChain>(graph, std::move(places), held, std::move(entry_of));
+  for (const auto& routes : plan_.routes)
+    exchanges_.push_back(routes.empty() ? nullptr : std::make_unique<UnitExchange>(ranks, routes, 1));
+}
+
+void SpinSpread::sweep(State& state, std::uint64_t sweep, float* all_sums) const {
+  for (std::size_t c = 0; c < plan_.shares.size(); ++c) {
+    const ColourShare& share = plan_.shares[c];
+    float* const sums = twice_[c] ? nullptr : all_sums;  // duals have none
+    kernel_->draw_units(state, share.boundary, sweep, sums);
+    if (exchanges_[c])
+      exchanges_[c]->begin([&](std::uint32_t unit, std::uint64_t* words) { *words = state.words[unit]; });
+    kernel_->draw_units(state, share.inner, sweep, sums);
+    if (exchanges_[c])
+      exchanges_[c]->finish(
+          [&](std::uint32_t unit, const std::uint64_t* words) { state.words[unit] = *words; });
+  }
+}
+
+void SpinSpread::gather(State& state) const {
+  std::string bytes;
+  for (std::uint32_t unit : plan_.own) {
+    bytes.append(reinterpret_cast<const char*>(&unit), sizeof(unit));
+    bytes.append(reinterpret_cast<const char*>(&state.words[unit]), sizeof(std::uint64_t));
+  }
+  constexpr std::size_t record = sizeof(std::uint32_t) + sizeof(std::uint64_t);
+  for (const std::string& part : ranks_.gather(std::move(bytes)))
+    for (std::size_t at = 0; at < part.size(); at += record) {
+      std::uint32_t unit = 0;
+      std::memcpy(&unit, part.data() + at, sizeof(unit));
+      std::memcpy(&state.words[unit], part.data() + at + sizeof(unit), sizeof(std::uint64_t));
+    }
+}
+
+void SpinSpread::read(const State& state, std::span<Value> values) const {
+  State whole = state;
+  gather(whole);
+  if (ranks_.is_first()) kernel_->read(whole, 0, values);
+}
+
+std::size_t SpinSpread::bytes_per_sweep() const {
+  std::size_t bytes = 0;
+  for (const auto& exchange : exchanges_) bytes += exchange ? exchange->bytes() : 0;
+  return bytes;
+}
+
+std::size_t SpinSpread::messages_per_sweep() const {
+  std::size_t messages = 0;
+  for (const auto& exchange : exchanges_) messages += exchange ? exchange->messages() : 0;
+  return messages;
+}
+
+std::size_t SpinSpread::exchanges_per_sweep() const {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(exchanges_, [](const auto& exchange) { return exchange != nullptr; }));
+}
+
+}  // namespace drover
