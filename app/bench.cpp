@@ -134,7 +134,7 @@ int run(const Output& output) {
   spin_case("grid 1000x1000", ising(grid_edges(1000, 1000, false), coupling, field, 1), true);
   const auto equal =
       equal_lattice(*recognise_lattice(spin_graph(compile(grid_ising(1000, 1000, true, 0.3)))));
-  add("gibbs, one chain by bit logic", "torus 1000x1000, equal couplings",
+  add("gibbs, one chain, one table", "torus 1000x1000, equal couplings",
       kernel_rate(GibbsSpinEqualLattice(*equal), 1));
   plain = 0;
   const Graph potts_graph = compile(potts(grid_edges(200, 200, false), 8, coupling, field, 1));

@@ -281,9 +281,9 @@ void chain() {
     print("grid 1000x1000: by colours, tempered", measure_sweeps(general, state));
     print("grid 1000x1000: lattice", measure_sweeps(GibbsSpinLattice(recognise_lattice(graph).value())));
     const GibbsSpinEqualLattice sliced(equal_lattice(recognise_lattice(equal).value()).value());
-    print("grid 1000x1000: equal couplings, bit logic", measure_sweeps(sliced));
+    print("grid 1000x1000: equal couplings, one table", measure_sweeps(sliced));
     const SpinGraph large = grid(4096, 4096, true);
-    print("grid 4096x4096: equal couplings, bit logic",
+    print("grid 4096x4096: equal couplings, one table",
           measure_sweeps(GibbsSpinEqualLattice(equal_lattice(recognise_lattice(large).value()).value())));
   });
 }

@@ -55,7 +55,7 @@ auto with_gibbs_kernel(const Problem& problem, std::uint32_t chains, const Ranks
     const SpinGraph spins = spin_graph(problem.graph(), problem.control());
     if (const auto lattice = recognise_lattice(spins); lattice && lattice->is_checkerboard()) {
       if (const auto equal = equal_lattice(*lattice); equal && equal->width >= 200)
-        return use(GibbsSpinEqualLattice(*equal), "one chain on a lattice of equal couplings, by bit logic");
+        return use(GibbsSpinEqualLattice(*equal), "one chain on a lattice of equal couplings");
       constexpr const char* name = "one chain on a checkerboard lattice";
       if (use_spread_chains(problem, chains, ranks)) return use(GibbsLatticeSpread(*lattice, ranks), name);
       return use(GibbsSpinLattice(*lattice), name);

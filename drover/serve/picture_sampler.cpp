@@ -81,6 +81,33 @@ class EditedChains final : public PictureSampler {
   double temperature_ = 1;
 };
 
+/// 8 bits as every second of 16 bytes, 0 or 1.
+constexpr std::array<std::array<std::uint64_t, 2>, 256> spread_bits = [] {
+  std::array<std::array<std::uint64_t, 2>, 256> table{};
+  for (std::size_t byte = 0; byte < 256; ++byte)
+    for (std::size_t bit = 0; bit < 8; ++bit)
+      table[byte][bit / 4] |= std::uint64_t{byte >> bit & 1} << 16 * (bit % 4);
+  return table;
+}();
+
+/// A state that lies as Checkerboard says, as bytes row by row: sixteen pixels at a time.
+void unpack(const Checkerboard& board, std::span<const std::uint64_t> words, std::span<std::uint8_t> values) {
+  parallel_for(IndexRange(0, board.height, 128), [&](const IndexRange& rows) {
+    for (std::size_t y = rows.begin(); y < rows.end(); ++y) {
+      const std::uint64_t* const even = words.data() + board.row(y % 2, y);
+      const std::uint64_t* const odd = words.data() + board.row(1 - y % 2, y);
+      std::uint8_t* const row = values.data() + y * board.width;
+      for (std::size_t x = 0; x < board.width; x += 16) {
+        const std::size_t shift = x / 2 % 64;
+        const auto& a = spread_bits[even[x / 128] >> shift & 255];
+        const auto& b = spread_bits[odd[x / 128] >> shift & 255];
+        const std::uint64_t pixels[2] = {a[0] | b[0] << 8, a[1] | b[1] << 8};
+        std::memcpy(row + x, pixels, std::min<std::size_t>(16, board.width - x));
+      }
+    }
+  });
+}
+
 /// Chains of any kernel, with sums of the distributions that were drawn from.
 class AnyChains {
  public:
@@ -90,8 +117,8 @@ class AnyChains {
   virtual void sweep(std::uint64_t number, bool add) = 0;
   virtual void read(std::uint32_t lane, std::span<Value> values) const = 0;
   virtual void write(std::uint32_t lane, std::span<const Value> values) = 0;
-  /// The bits of a checkerboard kernel's state; empty for others.
-  virtual std::span<const std::uint64_t> words() const { return {}; }
+  /// The state of a lattice kernel as bytes, row by row.
+  virtual void read_lattice(std::span<std::uint8_t> values) const = 0;
 
   AlignedFloats sums;  ///< entry-major, lane-minor
   double draws = 0;    ///< that they are of
@@ -123,44 +150,15 @@ class ChainsOf final : public AnyChains {
   void write(std::uint32_t lane, std::span<const Value> values) override {
     kernel_.write(state_, lane, values);
   }
-  std::span<const std::uint64_t> words() const override {
-    if constexpr (std::derived_from<K, CheckerboardKernel<K>>)
-      return state_.words;
-    else
-      return {};
+  void read_lattice([[maybe_unused]] std::span<std::uint8_t> values) const override {
+    if constexpr (std::same_as<K, GibbsSpinLattice>) unpack(kernel_.board(), state_.words, values);
+    if constexpr (std::same_as<K, GibbsSpinEqualLattice>) kernel_.read(state_, values);
   }
 
  private:
   const K kernel_;
   typename K::State state_;
 };
-
-/// 8 bits as every second of 16 bytes, 0 or 1.
-constexpr std::array<std::array<std::uint64_t, 2>, 256> spread_bits = [] {
-  std::array<std::array<std::uint64_t, 2>, 256> table{};
-  for (std::size_t byte = 0; byte < 256; ++byte)
-    for (std::size_t bit = 0; bit < 8; ++bit)
-      table[byte][bit / 4] |= std::uint64_t{byte >> bit & 1} << 16 * (bit % 4);
-  return table;
-}();
-
-/// A state that lies as Checkerboard says, as bytes row by row: sixteen pixels at a time.
-void unpack(const Checkerboard& board, std::span<const std::uint64_t> words, std::span<std::uint8_t> values) {
-  parallel_for(IndexRange(0, board.height, 128), [&](const IndexRange& rows) {
-    for (std::size_t y = rows.begin(); y < rows.end(); ++y) {
-      const std::uint64_t* const even = words.data() + board.row(y % 2, y);
-      const std::uint64_t* const odd = words.data() + board.row(1 - y % 2, y);
-      std::uint8_t* const row = values.data() + y * board.width;
-      for (std::size_t x = 0; x < board.width; x += 16) {
-        const std::size_t shift = x / 2 % 64;
-        const auto& a = spread_bits[even[x / 128] >> shift & 255];
-        const auto& b = spread_bits[odd[x / 128] >> shift & 255];
-        const std::uint64_t pixels[2] = {a[0] | b[0] << 8, a[1] | b[1] << 8};
-        std::memcpy(row + x, pixels, std::min<std::size_t>(16, board.width - x));
-      }
-    }
-  });
-}
 
 /// What the two kinds of Gibbs sampling share; they differ in how a change makes a kernel.
 class GibbsPicture : public PictureSampler {
@@ -222,9 +220,7 @@ class LatticePicture final : public GibbsPicture {
   }
 
   std::string_view summary() const override { return "one chain (Gibbs, by the colours of a checkerboard)"; }
-  void read(std::uint32_t, std::span<std::uint8_t> values) const override {
-    unpack({lattice_.width, lattice_.height, lattice_.periodic_x}, chains_->words(), values);
-  }
+  void read(std::uint32_t, std::span<std::uint8_t> values) const override { chains_->read_lattice(values); }
   void mean(std::span<std::uint8_t> levels) const override {
     const float scale = chains_->draws > 0 ? static_cast<float>(255 / chains_->draws) : 0;
     const float* const sums = chains_->sums.data();

@@ -103,11 +103,11 @@ TEST(GibbsSpinEqualLattice, SmallProbabilitiesAreRight) {
 
 TEST(GibbsSpinEqualLattice, SameBitsOnEveryInstructionSet) {
   const GibbsSpinEqualLattice kernel = kernel_of(compile(testing::equal_grid(1500, 20, false, 0.4, 0.1)));
-  std::vector<std::vector<std::uint64_t>> states;
+  std::vector<GibbsSpinEqualLattice::Bytes> states;
   testing::for_each_target([&] {
     auto state = kernel.start(2, 1);
     for (std::uint64_t sweep = 0; sweep < 3; ++sweep) kernel.sweep(state, sweep);
-    states.push_back(state.words);
+    states.push_back(state.bytes);
     EXPECT_EQ(states.back(), states.front());
   });
 }
@@ -127,13 +127,13 @@ TEST(GibbsSpinEqualLattice, SeveralSweepsAtOnceAreTheSame) {
 
 TEST(GibbsSpinEqualLattice, SameBitsForAnyNumberOfThreads) {
   const GibbsSpinEqualLattice kernel = kernel_of(compile(testing::equal_grid(800, 700, true, 0.4, 0.1)));
-  std::vector<std::vector<std::uint64_t>> states;
+  std::vector<GibbsSpinEqualLattice::Bytes> states;
   for (int threads : {1, 2, 5}) {
     tbb::task_arena arena(threads);
     arena.execute([&] {
       auto state = kernel.start(9, 4);
       kernel.sweeps(state, 0, 5);
-      states.push_back(state.words);
+      states.push_back(state.bytes);
     });
     EXPECT_EQ(states.back(), states.front());
   }

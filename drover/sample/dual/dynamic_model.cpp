@@ -152,7 +152,7 @@ void DynamicModel::clamp(Id variable, Value value) {
   const std::uint32_t slot = SlotTable::slot_of(variable);
   modes_[slot] = Mode::clamped;
   words_[slot] = value != 0 ? ~std::uint64_t{0} : 0;
-  if (is_wide(slot)) tables_.variable(tables_.find(slot)).values.fill(value);
+  if (is_wide(slot)) tables_.variable(tables_.find(slot)).values.fill(static_cast<std::uint8_t>(value));
 }
 
 void DynamicModel::release(Id variable) {

@@ -99,7 +99,7 @@ DynamicModel::Id DynamicModel::add_variable(std::span<const double> log_unary) {
       LaneRandom(seed_, Stream::start).words(static_cast<std::uint32_t>(id >> 32), sweeps_, slot);
   for (std::uint32_t lane = 0; lane < lanes; ++lane)
     tables_.variable(tables_.find(slot)).values[lane] =
-        static_cast<Value>(std::uint64_t{words[lane]} * log_unary.size() >> 32);
+        static_cast<std::uint8_t>(std::uint64_t{words[lane]} * log_unary.size() >> 32);
   return id;
 }
 
@@ -176,7 +176,7 @@ void DynamicModel::set_value(Id variable, std::uint32_t lane, Value value) {
   assert(value < states(variable) && !is_clamped(variable));
   const std::uint32_t slot = SlotTable::slot_of(variable);
   if (is_wide(slot))
-    tables_.variable(tables_.find(slot)).values[lane] = value;
+    tables_.variable(tables_.find(slot)).values[lane] = static_cast<std::uint8_t>(value);
   else
     words_[slot] = (words_[slot] & ~(std::uint64_t{1} << lane)) | std::uint64_t{value} << lane;
 }
@@ -189,7 +189,7 @@ void DynamicModel::sweep_tables() {
     DynamicTables::Variable& variable = tables_.variable(index);
     if (variable.states() > 2) return;
     for (std::uint32_t lane = 0; lane < lanes; ++lane)
-      variable.values[lane] = static_cast<Value>(words_[variable.slot] >> lane & 1);
+      variable.values[lane] = static_cast<std::uint8_t>(words_[variable.slot] >> lane & 1);
   });
   in_parallel(tables_.factor_count(),
               [&](std::uint32_t factor) { tables_.draw_duals(factor, dual_random, sweeps_); });

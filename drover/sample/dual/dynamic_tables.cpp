@@ -5,16 +5,13 @@
 #include <cmath>
 
 #include "drover/compile/mixture.hpp"
+#include "drover/core/aligned.hpp"
 #include "drover/sample/dual/bond_law.hpp"
-#include "drover/sample/lane_random.hpp"
+#include "drover/sample/dual/dynamic_tables_draw.hpp"
 
 namespace drover {
 
 namespace {
-
-double to_unit(std::uint32_t word) {
-  return (word + 0.5) * 0x1p-32;
-}
 
 // exp(strength [x = y]) up to a constant: one component per state, which its own state likes better.
 FactorDual potts_dual(std::uint32_t states, double strength) {
@@ -77,14 +74,21 @@ std::uint32_t DynamicTables::add_factor(std::uint32_t slot, std::uint32_t first,
     added.unary[side].assign(dual.log_unary[side].begin(), dual.log_unary[side].end());
   for (const Mixture& mixture : dual.mixtures) {
     assert(mixture.residual.empty() && mixture.components <= 255);
-    added.mixtures.push_back({mixture.components,
-                              {added.mixture_values.size() + mixture.offsets[0],
-                               added.mixture_values.size() + mixture.offsets[1]}});
-    for (double value : mixture.values) {
-      added.mixture_values.push_back(value);
-      added.log_mixture_values.push_back(static_cast<float>(std::log(value)));
-    }
+    const std::size_t begin = added.weights.size(), count = mixture.components;
+    added.mixtures.push_back({mixture.components, {begin + mixture.offsets[0], begin + mixture.offsets[1]}});
+    added.weights.resize(begin + mixture.values.size());
+    added.logs.resize(begin + mixture.values.size());
+    for (std::uint32_t side = 0; side < 2; ++side)
+      for (std::size_t x = 0; x < states[side]; ++x)
+        for (std::size_t r = 0; r < count; ++r) {
+          const std::size_t end = begin + mixture.offsets[side];
+          const double value = mixture.values[mixture.offsets[side] + x * count + r];
+          added.weights[end + r * states[side] + x] = static_cast<float>(value);
+          added.logs[end + x * count + r] = static_cast<float>(std::log(value));
+        }
   }
+  added.weights.resize(added.weights.size() + table_slack);
+  added.logs.resize(added.logs.size() + table_slack);
   added.drawn.resize(added.mixtures.size() * lanes);
   return index;
 }
@@ -112,20 +116,13 @@ void DynamicTables::draw_duals(std::uint32_t index, const LaneRandom& random, st
   const Variable& first = variables_[find(factor.variable[0])];
   const Variable& second = variables_[find(factor.variable[1])];
   for (std::uint32_t m = 0; m < factor.mixtures.size(); ++m) {
-    const MixturePlace& mixture = factor.mixtures[m];
-    const LaneRandom::Words words = random.words(1 + m, sweep, index);
-    for (std::uint32_t lane = 0; lane < lanes; ++lane) {
-      const double* a =
-          factor.mixture_values.data() + mixture.offsets[0] + first.values[lane] * mixture.count;
-      const double* b =
-          factor.mixture_values.data() + mixture.offsets[1] + second.values[lane] * mixture.count;
-      double total = 0;
-      for (std::uint32_t r = 0; r < mixture.count; ++r) total += a[r] * b[r];
-      double u = to_unit(words[lane]) * total;
-      std::uint32_t drawn = 0;
-      while (drawn + 1 < mixture.count && (u -= a[drawn] * b[drawn]) >= 0) ++drawn;
-      factor.drawn[m * lanes + lane] = static_cast<std::uint8_t>(drawn);
-    }
+    const MixturePlace& place = factor.mixtures[m];
+    const MixtureTables mixture{
+        place.count,
+        {first.states(), second.states()},
+        {factor.weights.data() + place.offsets[0], factor.weights.data() + place.offsets[1]}};
+    draw_components(mixture, first.values.data(), second.values.data(), random, 1 + m, sweep, index,
+                    factor.drawn.data() + m * lanes);
   }
 }
 
@@ -133,53 +130,30 @@ void DynamicTables::draw_variable(std::uint32_t index, const float* gains, const
                                   std::uint64_t sweep, double keep) {
   Variable& variable = variables_[index];
   const std::uint32_t states = variable.states();
-  thread_local std::vector<float> scratch;
+  thread_local AlignedFloats scratch;
   scratch.resize(std::size_t{states} * lanes);
-  float* logs = scratch.data();  // state-major, lane-minor
-  for (std::uint32_t k = 0; k < states; ++k) std::fill_n(logs + k * lanes, lanes, variable.unary[k]);
+  float* const logs = scratch.data();  // state-major, lane-minor
+  for (std::uint32_t k = 0; k < states; ++k) {
+    float unary = variable.unary[k];
+    for (const Incidence& incidence : variable.incidences)
+      unary += factors_[incidence.factor].unary[incidence.side][k];
+    std::fill_n(logs + k * lanes, lanes, unary);
+  }
   if (gains != nullptr)
     for (std::uint32_t lane = 0; lane < lanes; ++lane) logs[lanes + lane] += gains[lane];
   for (const Incidence& incidence : variable.incidences) {
     const Factor& factor = factors_[incidence.factor];
-    for (std::uint32_t k = 0; k < states; ++k)
-      for (std::uint32_t lane = 0; lane < lanes; ++lane)
-        logs[k * lanes + lane] += factor.unary[incidence.side][k];
-    for (std::size_t m = 0; m < factor.mixtures.size(); ++m) {
-      const MixturePlace& mixture = factor.mixtures[m];
-      const std::uint8_t* drawn = factor.drawn.data() + m * lanes;
-      for (std::uint32_t k = 0; k < states; ++k) {
-        const float* row = factor.log_mixture_values.data() + mixture.offsets[incidence.side] +
-                           std::size_t{k} * mixture.count;
-        for (std::uint32_t lane = 0; lane < lanes; ++lane) logs[k * lanes + lane] += row[drawn[lane]];
-      }
-    }
+    for (std::size_t m = 0; m < factor.mixtures.size(); ++m)
+      add_drawn_terms(factor.logs.data() + factor.mixtures[m].offsets[incidence.side],
+                      factor.mixtures[m].count, states, factor.drawn.data() + m * lanes, logs);
   }
-
-  const LaneRandom::Words words = random.words(1, sweep, variable.slot);
-  for (std::uint32_t lane = 0; lane < lanes; ++lane) {
-    float largest = logs[lane];
-    double total = 0;
-    for (std::uint32_t k = 1; k < states; ++k) largest = std::max(largest, logs[k * lanes + lane]);
-    for (std::uint32_t k = 0; k < states; ++k)
-      total += logs[k * lanes + lane] = std::exp(logs[k * lanes + lane] - largest);
-    double u = to_unit(words[lane]) * total;
-    std::uint32_t drawn = 0;
-    while (drawn + 1 < states && (u -= logs[drawn * lanes + lane]) >= 0) ++drawn;
-    variable.values[lane] = static_cast<Value>(drawn);
-    for (std::uint32_t k = 0; k < states; ++k) logs[k * lanes + lane] /= static_cast<float>(total);
-  }
+  draw_states(logs, states, random, 1, sweep, variable.slot, variable.values.data());
   for (std::uint32_t k = 0; k < states; ++k) {
-    double sum = 0, squares = 0;
-    for (std::uint32_t lane = 0; lane < lanes; ++lane) {
-      const double p = logs[k * lanes + lane];
-      sum += p;
-      squares += p * p;
-    }
-    const double mean = sum / lanes;
+    const LaneMoments moments = lane_moments(logs + k * lanes);
     DynamicAverage& average = variable.averages[k];
     average.weight = keep * average.weight + 1;
-    average.sum = keep * average.sum + mean;
-    average.variance = keep * average.variance + std::max(0.0, squares / lanes - mean * mean) / (lanes - 1);
+    average.sum = keep * average.sum + moments.mean;
+    average.variance = keep * average.variance + moments.variance / (lanes - 1);
   }
 }
 

@@ -10,8 +10,8 @@
 //
 // Variables here are those that have such a factor or more than two states; they and the factors lie without
 // gaps, and what is removed is replaced by the last. So every edit takes time independent of the size of the
-// graph (in proportion to the table, for a factor). This is plain code, lane after lane: models of binary
-// variables never come here.
+// graph (in proportion to the table, for a factor). Draws are those of 64 chains at a time
+// (dynamic_tables_draw.hpp), in single precision; models of binary variables never come here.
 #pragma once
 
 #include <array>
@@ -42,14 +42,14 @@ class DynamicTables {
     std::uint32_t slot = 0;    ///< its place in the DynamicModel
     std::vector<float> unary;  ///< logarithms, one per state
     std::vector<Incidence> incidences;
-    std::array<Value, lanes> values{};
+    std::array<std::uint8_t, lanes> values{};
     std::vector<DynamicAverage> averages;  ///< per state
 
     std::uint32_t states() const { return static_cast<std::uint32_t>(unary.size()); }
   };
   struct MixturePlace {
     std::uint32_t count;                 ///< components of this mixture
-    std::array<std::size_t, 2> offsets;  ///< of A(x, r) at offset + x * count + r, for either end
+    std::array<std::size_t, 2> offsets;  ///< of its numbers for either end
   };
   struct Factor {
     std::array<std::uint32_t, 2> variable;  ///< slots
@@ -57,8 +57,8 @@ class DynamicTables {
     std::uint32_t slot = 0;
     std::vector<double> log_values;  ///< the table itself, second variable fastest
     std::vector<MixturePlace> mixtures;
-    std::vector<double> mixture_values;       ///< of all mixtures
-    std::vector<float> log_mixture_values;    ///< their logarithms
+    std::vector<float> weights;               ///< A(x, r) of all mixtures at offset + states r + x
+    std::vector<float> logs;                  ///< their logarithms at offset + count x + r
     std::array<std::vector<float>, 2> unary;  ///< what either end gains whatever the duals
     std::vector<std::uint8_t> drawn;          ///< component of every mixture in every lane
   };

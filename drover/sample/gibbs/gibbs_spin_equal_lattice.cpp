@@ -5,6 +5,7 @@
 #include <bit>
 #include <cassert>
 #include <cmath>
+#include <cstring>
 
 #include "drover/sample/lane_random_targets.hpp"
 
@@ -19,24 +20,20 @@
 #define DROVER_EQUAL_LATTICE_ROW
 namespace drover {
 
-// Bit b (from the top) of the thresholds of n = 0 .. 4, each as a word of all zeros or all ones.
-using ThresholdPlanes = std::array<std::array<std::uint64_t, 5>, 64>;
-
+// The rows that one row of sites is drawn from. Each pointer is at the row's first byte.
 struct EqualLatticeRow {
-  std::size_t units;  // of 8 words
-  std::size_t shift;  // x = 2 j + shift
-  std::uint64_t* own;
-  const std::uint64_t *up, *level, *down;         // states of the other colour
-  const std::uint64_t* border;                    // sites with a neighbour less
-  const ThresholdPlanes *inside, *at_the_border;  // thresholds of the others, and of these
-  std::uint64_t* counts;                          // how often n was 1 .. 4, as below; null: not counted
-  std::size_t count_planes;                       // of which so many can be other than zero
+  std::size_t sites;
+  std::uint8_t* own;
+  const std::uint8_t *up, *level, *beside, *down;  // of the other colour; level and beside: left and right
+  const GibbsSpinEqualLattice::Law* law;
+  std::uint8_t *low_counts, *high_counts;  // how often n was 1 and 2, 3 and 4; null: not counted
+  std::uint32_t place, tie_place;          // of the random numbers: by 256 sites, and by site
 };
 
-// Counts of sweeps are numbers of so many bits, bit b of all sites together ("vertical" counters): the word
-// of bit b and case n is counts[((n - 1) * most_count_planes + b) * row_words + k].
-inline constexpr std::size_t most_count_planes = 5;
-inline constexpr std::size_t most_counted = (1 << most_count_planes) - 1;
+// Pairs of counts of four bits each, by n, and so for sites at the border.
+alignas(16) inline constexpr std::uint8_t low_count[16] = {0, 1, 16, 0, 0, 0, 0, 0, 0, 1, 16, 0, 0, 0, 0, 0};
+alignas(16) inline constexpr std::uint8_t high_count[16] = {0, 0, 0, 1, 16, 0, 0, 0, 0, 0, 0, 1, 16, 0, 0, 0};
+inline constexpr std::uint64_t most_counted = 15;
 
 }  // namespace drover
 #endif
@@ -45,142 +42,117 @@ HWY_BEFORE_NAMESPACE();
 namespace drover {
 namespace HWY_NAMESPACE {
 
-using BitTag = hn::Repartition<std::uint64_t, WordTag>;
-using BitVector = hn::Vec<BitTag>;
-inline constexpr std::size_t bit_words = hn::MaxLanes(BitTag());  // words of a vector
-inline constexpr std::size_t parts = 8 / bit_words;               // vectors of a unit
+using ByteTag = hn::Repartition<std::uint8_t, WordTag>;
+using ByteVector = hn::Vec<ByteTag>;
+inline constexpr std::size_t byte_lanes = hn::MaxLanes(ByteTag());
 
-// Where a count of four bits is 0, 1, 2, 3, 4.
-HWY_INLINE void count_cases(BitVector a, BitVector b, BitVector c, BitVector d,
-                            BitVector* HWY_RESTRICT cases) {
-  const BitVector ab = hn::Xor(a, b), cd = hn::Xor(c, d), both_ab = hn::And(a, b), both_cd = hn::And(c, d);
-  const BitVector odd = hn::Xor(ab, cd), twos = hn::Xor(hn::Xor(both_ab, both_cd), hn::And(ab, cd));
-  cases[4] = hn::And(both_ab, both_cd);
-  cases[3] = hn::And(odd, twos);
-  cases[2] = hn::AndNot(odd, twos);
-  cases[1] = hn::AndNot(twos, odd);
-  cases[0] = hn::AndNot(hn::Or(hn::Or(odd, twos), cases[4]), hn::Set(BitTag(), ~std::uint64_t{0}));
-}
-
-HWY_INLINE BitVector select(const BitVector* HWY_RESTRICT cases, const std::array<std::uint64_t, 5>& plane) {
-  const BitTag d;
-  BitVector bits = hn::And(cases[0], hn::Set(d, plane[0]));
-  for (int n = 1; n < 5; ++n) bits = hn::Or(bits, hn::And(cases[n], hn::Set(d, plane[n])));
-  return bits;
-}
-
-// Adds one to the counts of the sites in each case.
-HWY_INLINE void count_sites(const BitVector* HWY_RESTRICT cases, std::uint64_t* HWY_RESTRICT counts,
-                            std::size_t row_words, std::size_t planes) {
-  const BitTag d;
-  for (std::size_t n = 1; n < 5; ++n) {
-    BitVector carry = cases[n];
-    for (std::size_t b = 0; b < planes; ++b) {
-      std::uint64_t* const at = counts + ((n - 1) * most_count_planes + b) * row_words;
-      const BitVector before = hn::LoadU(d, at);
-      hn::StoreU(hn::Xor(before, carry), d, at);
-      carry = hn::And(before, carry);
+// Settles the sites whose first eight bits were those of their thresholds.
+HWY_INLINE void settle_ties(const EqualLatticeRow& row, std::size_t first, const std::uint64_t* ties,
+                            const LaneWords& lane_words) {
+  for (std::size_t w = 0; w < 4; ++w)
+    for (std::uint64_t left = ties[w]; left != 0; left &= left - 1) {
+      const std::size_t j = first + 64 * w + static_cast<std::size_t>(std::countr_zero(left));
+      const std::size_t sum = (row.up[j] + row.down[j] + row.level[j] + row.beside[j]) & 15;
+      const std::uint64_t random = lane_words.word(row.tie_place + static_cast<std::uint32_t>(j));
+      row.own[j] = random >> 8 < row.law->rest[sum] ? 1 : 0;
     }
-  }
-}
-
-// Draws the 512 sites of a unit: x = [random < threshold], bit by bit from the top.
-template <bool has_border, bool counted>
-HWY_INLINE void draw_unit(const EqualLatticeRow& row, std::size_t unit, const LaneWords& lane_words,
-                          std::uint32_t place) {
-  const BitTag d;
-  BitVector cases[parts][5], border[parts], undecided[parts], drawn[parts];
-  for (std::size_t part = 0; part < parts; ++part) {
-    const std::size_t k = 8 * unit + part * bit_words;
-    const BitVector level = hn::LoadU(d, row.level + k);
-    const BitVector beside =
-        row.shift ? hn::Or(hn::ShiftRight<1>(level), hn::ShiftLeft<63>(hn::LoadU(d, row.level + k + 1)))
-                  : hn::Or(hn::ShiftLeft<1>(level), hn::ShiftRight<63>(hn::LoadU(d, row.level + k - 1)));
-    count_cases(hn::LoadU(d, row.up + k), hn::LoadU(d, row.down + k), level, beside, cases[part]);
-    if constexpr (counted) count_sites(cases[part], row.counts + k, 8 * row.units, row.count_planes);
-    if constexpr (has_border) border[part] = hn::LoadU(d, row.border + k);
-    undecided[part] = hn::Set(d, ~std::uint64_t{0});
-    drawn[part] = hn::Zero(d);
-  }
-  // 64 words of randomness are four planes of 512 bits.
-  for (std::uint32_t fours = 0; fours < 16; ++fours) {
-    WordVector random[vector_count];
-    lane_words.draw(16 * place + fours, random);
-    BitVector open = hn::Zero(d);
-    for (std::size_t part = 0; part < parts; ++part) {
-      for (std::size_t plane = 0; plane < 4; ++plane) {
-        const BitVector bits = hn::BitCast(d, random[plane * parts + part]);
-        BitVector threshold = select(cases[part], (*row.inside)[4 * fours + plane]);
-        if constexpr (has_border)
-          threshold =
-              hn::Or(hn::AndNot(border[part], threshold),
-                     hn::And(border[part], select(cases[part], (*row.at_the_border)[4 * fours + plane])));
-        drawn[part] = hn::Or(drawn[part], hn::And(undecided[part], hn::AndNot(bits, threshold)));
-        undecided[part] = hn::AndNot(hn::Xor(bits, threshold), undecided[part]);
-      }
-      open = hn::Or(open, undecided[part]);
-    }
-    if (hn::AllTrue(d, hn::Eq(open, hn::Zero(d)))) break;
-  }
-  for (std::size_t part = 0; part < parts; ++part)
-    hn::StoreU(drawn[part], d, row.own + 8 * unit + part * bit_words);
 }
 
 template <bool counted>
-void draw_units(const EqualLatticeRow& row, const LaneWords& lane_words, std::uint32_t place) {
-  for (std::size_t unit = 0; unit < row.units; ++unit) {
-    std::uint64_t border = 0;
-    for (std::size_t k = 8 * unit; k < 8 * unit + 8; ++k) border |= row.border[k];
-    if (border)
-      draw_unit<true, counted>(row, unit, lane_words, place + static_cast<std::uint32_t>(unit));
-    else
-      draw_unit<false, counted>(row, unit, lane_words, place + static_cast<std::uint32_t>(unit));
+HWY_INLINE void draw_sites(const EqualLatticeRow& row, const LaneWords& lane_words) {
+  const ByteTag d;
+  const hn::RebindToSigned<ByteTag> signed_bytes;
+  const ByteVector thresholds = hn::LoadDup128(d, row.law->first.data()), one = hn::Set(d, std::uint8_t{1});
+  const ByteVector low_codes = hn::LoadDup128(d, low_count), high_codes = hn::LoadDup128(d, high_count);
+  for (std::size_t first = 0; first < row.sites; first += 256) {
+    WordVector random[vector_count];
+    lane_words.draw(row.place + static_cast<std::uint32_t>(first / 256), random);
+    std::uint64_t ties[4] = {0, 0, 0, 0};
+    for (std::size_t v = 0; v < vector_count; ++v) {
+      const std::size_t j = first + v * byte_lanes;
+      if (j >= row.sites) break;
+      const ByteVector sum = hn::Add(hn::Add(hn::LoadU(d, row.up + j), hn::LoadU(d, row.down + j)),
+                                     hn::Add(hn::LoadU(d, row.level + j), hn::LoadU(d, row.beside + j)));
+      const auto threshold = hn::BitCast(signed_bytes, hn::TableLookupBytes(thresholds, sum));
+      const auto bits = hn::BitCast(signed_bytes, random[v]);
+      hn::StoreU(hn::IfThenElseZero(hn::RebindMask(d, hn::Lt(bits, threshold)), one), d, row.own + j);
+      hn::StoreMaskBits(signed_bytes, hn::Eq(bits, threshold),
+                        reinterpret_cast<std::uint8_t*>(ties) + v * byte_lanes / 8);
+      if constexpr (counted) {
+        std::uint8_t* const low = row.low_counts + j;
+        std::uint8_t* const high = row.high_counts + j;
+        hn::StoreU(hn::Add(hn::LoadU(d, low), hn::TableLookupBytes(low_codes, sum)), d, low);
+        hn::StoreU(hn::Add(hn::LoadU(d, high), hn::TableLookupBytes(high_codes, sum)), d, high);
+      }
+    }
+    settle_ties(row, first, ties, lane_words);
   }
 }
 
 void draw_equal_row(const EqualLatticeRow& row, const LaneRandom& random, std::uint32_t chain,
-                    std::uint64_t sweep, std::uint32_t place) {
+                    std::uint64_t sweep) {
   const LaneWords lane_words(random, chain, sweep);
-  if (row.counts)
-    draw_units<true>(row, lane_words, place);
+  if (row.low_counts)
+    draw_sites<true>(row, lane_words);
   else
-    draw_units<false>(row, lane_words, place);
+    draw_sites<false>(row, lane_words);
 }
 
-// Adds sum_n counts_n p_n of a row's sites to every second of `sums`, n = 0 being what is left of `sweeps`,
-// and sets the counts to zero.
-void add_counted(std::uint64_t* HWY_RESTRICT counts, std::size_t row_words, std::size_t sites,
-                 std::size_t sweeps, const float* HWY_RESTRICT p, float* HWY_RESTRICT sums) {
+// sum_n counts_n p_n of some sites, n = 0 being what is left of all sweeps.
+HWY_INLINE FloatVector counted_sum(const std::uint8_t* HWY_RESTRICT low,
+                                   const std::uint8_t* HWY_RESTRICT high, FloatVector never,
+                                   const FloatVector* HWY_RESTRICT more) {
   const FloatTag f;
   const hn::RebindToSigned<FloatTag> integers;
   const hn::Rebind<std::uint8_t, FloatTag> some_bytes;
-  const hn::CappedTag<std::uint8_t, 64> bytes;
-  constexpr std::size_t byte_lanes = hn::MaxLanes(bytes);
+  const auto fifteen = hn::Set(integers, 15);
+  const auto a = hn::PromoteTo(integers, hn::LoadU(some_bytes, low));
+  const auto b = hn::PromoteTo(integers, hn::LoadU(some_bytes, high));
+  FloatVector sum = hn::MulAdd(hn::ConvertTo(f, hn::And(a, fifteen)), more[0], never);
+  sum = hn::MulAdd(hn::ConvertTo(f, hn::ShiftRight<4>(a)), more[1], sum);
+  sum = hn::MulAdd(hn::ConvertTo(f, hn::And(b, fifteen)), more[2], sum);
+  return hn::MulAdd(hn::ConvertTo(f, hn::ShiftRight<4>(b)), more[3], sum);
+}
+
+// Adds what `sweeps` sweeps have counted in a row, the sites of even x and of odd x, and clears the counts.
+void add_counted(std::uint8_t* HWY_RESTRICT even, std::uint8_t* HWY_RESTRICT odd, std::size_t row_bytes,
+                 std::size_t width, std::size_t sweeps, const float* HWY_RESTRICT p,
+                 float* HWY_RESTRICT sums) {
+  const FloatTag f;
   const FloatVector never = hn::Set(f, static_cast<float>(sweeps) * p[0]);
-  for (std::size_t k = 0; 64 * k < sites; ++k) {
-    alignas(64) std::uint8_t numbers[4][64];
-    for (std::size_t n = 0; n < 4; ++n)
-      for (std::size_t first = 0; first < 64; first += byte_lanes) {
-        auto number = hn::Zero(bytes);
-        for (std::size_t b = 0; b < most_count_planes; ++b) {
-          const std::uint64_t* const plane = counts + (n * most_count_planes + b) * row_words + k;
-          const auto mask = hn::LoadMaskBits(bytes, reinterpret_cast<const std::uint8_t*>(plane) + first / 8);
-          number = hn::Or(number, hn::IfThenElseZero(mask, hn::Set(bytes, std::uint8_t(1U << b))));
-        }
-        hn::Store(number, bytes, numbers[n] + first);
-      }
-    for (std::size_t plane = 0; plane < 4 * most_count_planes; ++plane) counts[plane * row_words + k] = 0;
-    alignas(64) float total[64];
-    for (std::size_t v = 0; v < vector_count; ++v) {
-      FloatVector sum = never;
-      for (std::size_t n = 0; n < 4; ++n) {
-        const auto number = hn::PromoteTo(integers, hn::Load(some_bytes, numbers[n] + v * vector_lanes));
-        sum = hn::MulAdd(hn::ConvertTo(f, number), hn::Set(f, p[n + 1] - p[0]), sum);
-      }
-      hn::Store(sum, f, total + v * vector_lanes);
+  FloatVector more[4];
+  for (std::size_t n = 0; n < 4; ++n) more[n] = hn::Set(f, p[n + 1] - p[0]);
+  for (std::size_t x = 0; x < width; x += 2 * vector_lanes) {
+    alignas(64) float total[2 * vector_lanes];
+    hn::StoreInterleaved2(counted_sum(even + x / 2, even + row_bytes + x / 2, never, more),
+                          counted_sum(odd + x / 2, odd + row_bytes + x / 2, never, more), f, total);
+    if (x + 2 * vector_lanes <= width) {
+      add_to(sums + x, hn::Load(f, total));
+      add_to(sums + x + vector_lanes, hn::Load(f, total + vector_lanes));
+    } else {
+      for (std::size_t k = 0; x + k < width; ++k) sums[x + k] += total[k];
     }
-    add_to_every_second(sums + 128 * k, total, std::min<std::size_t>(64, sites - 64 * k));
   }
+  std::memset(even, 0, 2 * row_bytes);
+  std::memset(odd, 0, 2 * row_bytes);
+}
+
+// Sites of a row that are 1, and pairs of ones with the neighbours to the right and below.
+void count_row(const EqualLatticeRow& row, const std::uint8_t* right, std::uint64_t* HWY_RESTRICT ones,
+               std::uint64_t* HWY_RESTRICT pairs) {
+  const ByteTag d;
+  const hn::Repartition<std::uint64_t, ByteTag> wide;
+  auto all_ones = hn::Zero(wide), all_pairs = hn::Zero(wide);
+  for (std::size_t j = 0; j < row.sites; j += byte_lanes) {  // behind the sites stand zeros, and 8 or a copy
+    const ByteVector own = hn::LoadU(d, row.own + j);
+    const ByteVector x =
+        j + byte_lanes <= row.sites ? own : hn::IfThenElseZero(hn::FirstN(d, row.sites - j), own);
+    all_ones = hn::Add(all_ones, hn::SumsOf8(x));
+    all_pairs = hn::Add(all_pairs, hn::SumsOf8(hn::Add(hn::And(x, hn::LoadU(d, right + j)),
+                                                       hn::And(x, hn::LoadU(d, row.down + j)))));
+  }
+  *ones = hn::GetLane(hn::SumOfLanes(wide, all_ones));
+  *pairs = hn::GetLane(hn::SumOfLanes(wide, all_pairs));
 }
 
 }  // namespace HWY_NAMESPACE
@@ -194,8 +166,10 @@ namespace {
 
 HWY_EXPORT(draw_equal_row);
 HWY_EXPORT(add_counted);
+HWY_EXPORT(count_row);
 
-constexpr std::size_t band = 128;  // rows of one task
+constexpr std::size_t band = 128;   // rows of one task
+constexpr std::size_t margin = 64;  // bytes before and behind a row, so that rows stay aligned
 
 // 2^64 p, at most 2^64 - 1.
 std::uint64_t threshold_of(long double p) {
@@ -206,14 +180,8 @@ std::uint64_t threshold_of(long double p) {
 }  // namespace
 
 GibbsSpinEqualLattice::GibbsSpinEqualLattice(const EqualLattice& lattice)
-    : CheckerboardKernel({lattice.width, lattice.height, lattice.periodic_x}), lattice_(lattice) {
+    : lattice_(lattice), board_{lattice.width, lattice.height, lattice.periodic_x} {
   assert((!lattice.periodic_x || lattice.width % 2 == 0) && (!lattice.periodic_y || lattice.height % 2 == 0));
-  for (std::size_t shift = 0; shift < 2; ++shift) {
-    border_[shift].assign(board_.row_words(), 0);
-    if (lattice.periodic_x) continue;
-    for (std::size_t x : {std::size_t{0}, lattice.width - 1})
-      if (x % 2 == shift) border_[shift][x / 128] |= std::uint64_t{1} << x / 2 % 64;
-  }
 }
 
 long double GibbsSpinEqualLattice::probability(int neighbours, int n, float inverse_temperature) const {
@@ -235,105 +203,181 @@ int GibbsSpinEqualLattice::neighbours_inside(std::size_t y) const {
   return !lattice_.periodic_y && (y == 0 || y + 1 == lattice_.height) ? 3 : 4;
 }
 
-// What `sweeps` sweeps have counted in a row becomes conditionals. Sites at an open border have a neighbour
-// less, and are mended first, one by one.
-void GibbsSpinEqualLattice::add_conditionals(State& state, std::size_t colour, std::size_t y,
-                                             std::size_t sweeps, const Conditionals& conditionals,
-                                             float* sums) const {
-  const std::size_t words = board_.row_words(), shift = Checkerboard::shift(colour, y);
-  std::uint64_t* const counts = state.room.data() + counts_of_row(colour, y);
-  const auto &p = conditionals[neighbours_inside(y)], &p_border = conditionals[neighbours_inside(y) - 1];
-  float* const first = sums + y * board_.width + shift;
-  const std::size_t sites = board_.row_sites(colour, y);
-  for (std::size_t j : {std::size_t{0}, sites - 1}) {
-    if (!(border_[shift][j / 64] >> j % 64 & 1)) continue;
-    float mend = static_cast<float>(sweeps) * (p_border[0] - p[0]);
-    for (std::size_t n = 0; n < 4; ++n) {
-      std::size_t count = 0;
-      for (std::size_t b = 0; b < most_count_planes; ++b)
-        count |= (counts[(n * most_count_planes + b) * words + j / 64] >> j % 64 & 1) << b;
-      mend += static_cast<float>(count) * (p_border[n + 1] - p_border[0] - p[n + 1] + p[0]);
-    }
-    first[2 * j] += mend;
-  }
-  HWY_DYNAMIC_DISPATCH(add_counted)(counts, words, sites, sweeps, p.data(), first);
+std::size_t GibbsSpinEqualLattice::row_bytes() const {
+  return ((board_.width + 1) / 2 + 63) / 64 * 64;
+}
+
+std::size_t GibbsSpinEqualLattice::row(std::size_t colour, std::size_t y) const {
+  return (colour * (board_.height + 1) + y) * (row_bytes() + 2 * margin) + margin;
 }
 
 std::size_t GibbsSpinEqualLattice::counts_of_row(std::size_t colour, std::size_t y) const {
-  return (colour * board_.height + y) * board_.row_words() * 4 * most_count_planes;
+  return (colour * board_.height + y) * 2 * row_bytes();
+}
+
+void GibbsSpinEqualLattice::mend_row(std::uint8_t* bytes, std::size_t colour, std::size_t y) const {
+  const std::size_t count = board_.row_sites(colour, y);
+  std::uint8_t* const first = bytes + row(colour, y);
+  std::memset(first + count, 0, row_bytes() - count);
+  first[-1] = lattice_.periodic_x ? first[count - 1] : no_neighbour;
+  first[count] = lattice_.periodic_x ? first[0] : no_neighbour;
+}
+
+GibbsSpinEqualLattice::State GibbsSpinEqualLattice::start(std::uint64_t seed,
+                                                          std::uint32_t first_chain) const {
+  State state{seed, first_chain, 1.0F, Bytes(row(1, board_.height) + row_bytes() + margin, 0), {}};
+  const LaneRandom random(seed, Stream::start);
+  std::uint32_t place = 0;
+  for (std::size_t colour = 0; colour < 2; ++colour)
+    for (std::size_t y = 0; y < board_.height; ++y) {
+      const std::size_t count = board_.row_sites(colour, y);
+      std::uint8_t* const first = state.bytes.data() + row(colour, y);
+      for (std::size_t begin = 0; begin < count; begin += 2048) {  // a bit of the 64 words for each
+        const LaneRandom::Words words = random.words(first_chain, 0, place++);
+        for (std::size_t j = begin; j < std::min(count, begin + 2048); ++j)
+          first[j] = words[(j - begin) / 32] >> j % 32 & 1;
+      }
+      mend_row(state.bytes.data(), colour, y);
+    }
+  return state;
+}
+
+void GibbsSpinEqualLattice::sweeps(State& state, std::uint64_t first, std::uint64_t count) const {
+  run(state, first, count, nullptr);
+}
+
+void GibbsSpinEqualLattice::sweeps(State& state, std::uint64_t first, std::uint64_t count,
+                                   ConditionalSums sums) const {
+  assert(sums.sums.size() == entry_count());
+  run(state, first, count, sums.sums.data());
+}
+
+// What `sweeps` sweeps have counted in a row becomes conditionals. Sites at an open border have a neighbour
+// less, and are mended first, one by one.
+void GibbsSpinEqualLattice::add_conditionals(State& state, std::size_t y, std::size_t sweeps,
+                                             const Conditionals& conditionals, float* sums) const {
+  const auto &p = conditionals[neighbours_inside(y)], &p_border = conditionals[neighbours_inside(y) - 1];
+  const auto counts = [&](std::size_t shift) {
+    return state.room.data() + counts_of_row((shift + y) % 2, y);
+  };
+  if (!lattice_.periodic_x)
+    for (std::size_t x : {std::size_t{0}, board_.width - 1}) {
+      const std::uint8_t* const pairs = counts(x % 2) + x / 2;
+      const int count[4] = {pairs[0] & 15, pairs[0] >> 4, pairs[row_bytes()] & 15, pairs[row_bytes()] >> 4};
+      float mend = static_cast<float>(sweeps) * (p_border[0] - p[0]);
+      for (std::size_t n = 0; n < 4; ++n)
+        mend += static_cast<float>(count[n]) * (p_border[n + 1] - p_border[0] - p[n + 1] + p[0]);
+      sums[x] += mend;
+    }
+  HWY_DYNAMIC_DISPATCH(add_counted)(counts(0), counts(1), row_bytes(), board_.width, sweeps, p.data(), sums);
 }
 
 void GibbsSpinEqualLattice::run(State& state, std::uint64_t first, std::uint64_t count, float* sums) const {
   const LaneRandom random(state.seed, Stream::sweep);
-  std::array<ThresholdPlanes, 5> planes;  // by number of neighbours
   Conditionals conditionals{};
   for (int neighbours = 2; neighbours <= 4; ++neighbours)
-    for (int n = 0; n < 5; ++n) {
-      const long double p = n <= neighbours ? probability(neighbours, n, state.inverse_temperature) : 0;
-      conditionals[neighbours][n] = static_cast<float>(p);
-      const std::uint64_t threshold = threshold_of(p);
-      for (int b = 0; b < 64; ++b)
-        planes[neighbours][b][n] = threshold >> (63 - b) & 1 ? ~std::uint64_t{0} : 0;
-    }
+    for (int n = 0; n <= neighbours; ++n)
+      conditionals[neighbours][n] = static_cast<float>(probability(neighbours, n, state.inverse_temperature));
+  std::array<Law, 5> laws;  // by the number of neighbours inside
+  for (int inside = 3; inside <= 4; ++inside)
+    for (int border = 0; border < 2; ++border)
+      for (int n = 0; n <= inside - border; ++n) {
+        const std::uint64_t threshold =
+            threshold_of(probability(inside - border, n, state.inverse_temperature));
+        laws[inside].first[no_neighbour * border + n] = static_cast<std::uint8_t>(threshold >> 56 ^ 0x80);
+        laws[inside].rest[no_neighbour * border + n] = threshold << 8 >> 8;
+      }
   if (sums) state.room.resize(counts_of_row(2, 0), 0);
-  std::uint64_t* const words = state.words.data();
-  std::uint64_t done = 0, counted = 0;
+  std::uint8_t* const bytes = state.bytes.data();
+  const std::size_t units = (row_bytes() + 255) / 256;
+  std::uint64_t done = 0;
   const auto draw = [&](std::size_t sweep, std::size_t colour, std::size_t y) {
-    const std::size_t shift = Checkerboard::shift(colour, y);
-    const int inside = neighbours_inside(y);
-    const EqualLatticeRow row{.units = board_.row_words() / 8,
-                              .shift = shift,
-                              .own = words + board_.row(colour, y),
-                              .up = words + board_.row(1 - colour, above(y)),
-                              .level = words + board_.row(1 - colour, y),
-                              .down = words + board_.row(1 - colour, below(y)),
-                              .border = border_[shift].data(),
-                              .inside = &planes[inside],
-                              .at_the_border = &planes[inside - 1],
-                              .counts = sums ? state.room.data() + counts_of_row(colour, y) : nullptr,
-                              .count_planes = std::bit_width(counted + sweep + 1)};
-    const auto place = static_cast<std::uint32_t>((colour * board_.height + y) * row.units);
-    HWY_DYNAMIC_DISPATCH(draw_equal_row)(row, random, state.chain, first + done + sweep, place);
-    board_.mend_row(words, colour, y);
+    const std::size_t number = colour * board_.height + y;
+    const std::uint8_t* const level = bytes + row(1 - colour, y);
+    std::uint8_t* const counts = sums ? state.room.data() + counts_of_row(colour, y) : nullptr;
+    const EqualLatticeRow drawn{
+        .sites = board_.row_sites(colour, y),
+        .own = bytes + row(colour, y),
+        .up = bytes + row(1 - colour, above(y)),
+        .level = level,
+        .beside = Checkerboard::shift(colour, y) ? level + 1 : level - 1,
+        .down = bytes + row(1 - colour, below(y)),
+        .law = &laws[neighbours_inside(y)],
+        .low_counts = counts,
+        .high_counts = sums ? counts + row_bytes() : nullptr,
+        .place = static_cast<std::uint32_t>(number * units),
+        .tie_place = static_cast<std::uint32_t>(2 * board_.height * units + number * row_bytes())};
+    HWY_DYNAMIC_DISPATCH(draw_equal_row)(drawn, random, state.chain, first + done + sweep);
+    mend_row(bytes, colour, y);
   };
   while (done < count) {
-    const std::uint64_t together =
-        std::min<std::uint64_t>({board_.sweeps_together(band), count - done, most_counted - counted});
-    board_.sweep_rows(together, band, 1 << 18, draw);
-    done += together;
-    counted += together;
-    if (counted < most_counted && done < count) continue;
+    // Counts are added up in equal parts of the call.
+    const std::uint64_t parts = sums ? (count - done + most_counted - 1) / most_counted : 1;
+    const std::uint64_t end = done + (count - done) / parts, begin = done;
+    while (done < end) {
+      const std::uint64_t together = std::min<std::uint64_t>(board_.sweeps_together(band), end - done);
+      board_.sweep_rows(together, band, 1 << 18, draw);
+      done += together;
+    }
     if (sums)
-      parallel_for(std::size_t{0}, board_.height, [&](std::size_t y) {
-        for (std::size_t colour = 0; colour < 2; ++colour)
-          add_conditionals(state, colour, y, counted, conditionals, sums);
+      parallel_for(IndexRange(0, board_.height, 64), [&](const IndexRange& rows) {
+        for (std::size_t y = rows.begin(); y != rows.end(); ++y)
+          add_conditionals(state, y, done - begin, conditionals, sums + y * board_.width);
       });
-    counted = 0;
   }
 }
 
-// Sums are counts of bits: sum_i x_i (field - weight / 2 * neighbours_i) + weight * pairs of ones.
-void GibbsSpinEqualLattice::log_scores(const State& state, std::span<double> scores) const {
-  const std::uint64_t* const words = state.words.data();
-  std::uint64_t ones = 0, neighbours_of_ones = 0, pairs = 0;
-  for (std::size_t colour = 0; colour < 2; ++colour)
-    for (std::size_t y = 0; y < board_.height; ++y) {
-      const std::size_t shift = Checkerboard::shift(colour, y), count = board_.row_sites(colour, y);
-      const std::uint64_t* const own = words + board_.row(colour, y);
-      const std::uint64_t* const level = words + board_.row(1 - colour, y);
-      const std::uint64_t* const down = words + board_.row(1 - colour, below(y));
-      for (std::size_t k = 0; 64 * k < count; ++k) {
-        const std::uint64_t inside =
-            count - 64 * k < 64 ? (std::uint64_t{1} << (count - 64 * k)) - 1 : ~std::uint64_t{0};
-        const std::uint64_t x = own[k] & inside;
-        const std::uint64_t right = shift ? level[k] >> 1 | level[k + 1] << 63 : level[k];
-        ones += std::popcount(x);
-        neighbours_of_ones += neighbours_inside(y) * std::popcount(x) - std::popcount(x & border_[shift][k]);
-        pairs += std::popcount(x & right) + std::popcount(x & down[k]);
-      }
+void GibbsSpinEqualLattice::read(const State& state, std::uint32_t, std::span<Value> values) const {
+  for (std::size_t y = 0; y < board_.height; ++y)
+    for (std::size_t x = 0; x < board_.width; ++x)
+      values[y * board_.width + x] = state.bytes[row((x + y) % 2, y) + x / 2];
+}
+
+void GibbsSpinEqualLattice::read(const State& state, std::span<std::uint8_t> values) const {
+  parallel_for(IndexRange(0, board_.height, 64), [&](const IndexRange& rows) {
+    for (std::size_t y = rows.begin(); y != rows.end(); ++y) {
+      const std::uint8_t* const even = state.bytes.data() + row(y % 2, y);
+      const std::uint8_t* const odd = state.bytes.data() + row(1 - y % 2, y);
+      std::uint8_t* const to = values.data() + y * board_.width;
+      for (std::size_t j = 0; j < board_.width / 2; ++j) to[2 * j] = even[j], to[2 * j + 1] = odd[j];
+      if (board_.width % 2) to[board_.width - 1] = even[board_.width / 2];
     }
-  scores[0] = lattice_.log_constant + lattice_.field * static_cast<double>(ones) +
-              lattice_.weight * (static_cast<double>(pairs) - static_cast<double>(neighbours_of_ones) / 2);
+  });
+}
+
+void GibbsSpinEqualLattice::write(State& state, std::uint32_t, std::span<const Value> values) const {
+  for (std::size_t y = 0; y < board_.height; ++y) {
+    for (std::size_t x = 0; x < board_.width; ++x)
+      state.bytes[row((x + y) % 2, y) + x / 2] = static_cast<std::uint8_t>(values[y * board_.width + x]);
+    for (std::size_t colour = 0; colour < 2; ++colour) mend_row(state.bytes.data(), colour, y);
+  }
+}
+
+// Sums are counts: sum_i x_i (field - weight / 2 * neighbours_i) + weight * pairs of ones.
+void GibbsSpinEqualLattice::log_scores(const State& state, std::span<double> scores) const {
+  auto* const bytes = const_cast<std::uint8_t*>(state.bytes.data());  // only read
+  std::uint64_t all_ones = 0, neighbours_of_ones = 0, all_pairs = 0;
+  for (std::size_t y = 0; y < board_.height; ++y) {
+    for (std::size_t colour = 0; colour < 2; ++colour) {
+      const std::uint8_t* const level = bytes + row(1 - colour, y);
+      EqualLatticeRow counted{};
+      counted.sites = board_.row_sites(colour, y);
+      counted.own = bytes + row(colour, y);
+      counted.down = bytes + row(1 - colour, below(y));
+      std::uint64_t ones = 0, pairs = 0;
+      HWY_DYNAMIC_DISPATCH(count_row)
+      (counted, Checkerboard::shift(colour, y) ? level + 1 : level, &ones, &pairs);
+      all_ones += ones;
+      all_pairs += pairs;
+      neighbours_of_ones += static_cast<std::uint64_t>(neighbours_inside(y)) * ones;
+    }
+    if (!lattice_.periodic_x)
+      for (std::size_t x : {std::size_t{0}, board_.width - 1})
+        neighbours_of_ones -= bytes[row((x + y) % 2, y) + x / 2];
+  }
+  scores[0] =
+      lattice_.log_constant + lattice_.field * static_cast<double>(all_ones) +
+      lattice_.weight * (static_cast<double>(all_pairs) - static_cast<double>(neighbours_of_ones) / 2);
 }
 
 }  // namespace drover
