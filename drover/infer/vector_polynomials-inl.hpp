@@ -24,17 +24,19 @@ constexpr double rounder = 0x1.8p52;
 HWY_INLINE Vector exp2_of_parts(Vector shifted, Vector f) {
   const Double d;
   const hn::RebindToUnsigned<Double> du;
-  auto p = hn::Set(d, 7.0372794991545595e-09);
-  p = hn::MulAdd(p, f, hn::Set(d, 1.0208537944351327e-07));
-  p = hn::MulAdd(p, f, hn::Set(d, 1.3215662828649158e-06));
-  p = hn::MulAdd(p, f, hn::Set(d, 1.525265811613482e-05));
-  p = hn::MulAdd(p, f, hn::Set(d, 0.0001540352996114633));
-  p = hn::MulAdd(p, f, hn::Set(d, 0.0013333558228562905));
-  p = hn::MulAdd(p, f, hn::Set(d, 0.009618129108034593));
-  p = hn::MulAdd(p, f, hn::Set(d, 0.05550410866445882));
-  p = hn::MulAdd(p, f, hn::Set(d, 0.24022650695908768));
-  p = hn::MulAdd(p, f, hn::Set(d, 0.6931471805599497));
-  p = hn::MulAdd(p, f, hn::Set(d, 1.0));
+  // Even and odd powers apart: two short chains of operations instead of one long.
+  const auto g = hn::Mul(f, f);
+  auto even = hn::Set(d, 7.0372794991545595e-09), odd = hn::Set(d, 1.0208537944351327e-07);
+  even = hn::MulAdd(even, g, hn::Set(d, 1.3215662828649158e-06));
+  odd = hn::MulAdd(odd, g, hn::Set(d, 1.525265811613482e-05));
+  even = hn::MulAdd(even, g, hn::Set(d, 0.0001540352996114633));
+  odd = hn::MulAdd(odd, g, hn::Set(d, 0.0013333558228562905));
+  even = hn::MulAdd(even, g, hn::Set(d, 0.009618129108034593));
+  odd = hn::MulAdd(odd, g, hn::Set(d, 0.05550410866445882));
+  even = hn::MulAdd(even, g, hn::Set(d, 0.24022650695908768));
+  odd = hn::MulAdd(odd, g, hn::Set(d, 0.6931471805599497));
+  even = hn::MulAdd(even, g, hn::Set(d, 1.0));
+  const auto p = hn::MulAdd(odd, f, even);
   const auto exponent = hn::ShiftLeft<52>(hn::BitCast(du, shifted));
   return hn::BitCast(d, hn::Add(hn::BitCast(du, p), exponent));
 }
@@ -50,17 +52,17 @@ HWY_INLINE Vector exp2_negative(Vector y) {
 HWY_INLINE Vector twice_atanh_over(Vector t) {
   const Double d;
   const auto s = hn::Mul(t, t);
-  auto p = hn::Set(d, 0.25688966029624555);
-  p = hn::MulAdd(p, s, hn::Set(d, 0.14236609068224998));
-  p = hn::MulAdd(p, s, hn::Set(d, 0.19611929285226637));
-  p = hn::MulAdd(p, s, hn::Set(d, 0.2216467085578743));
-  p = hn::MulAdd(p, s, hn::Set(d, 0.26232349692321344));
-  p = hn::MulAdd(p, s, hn::Set(d, 0.3205984347712667));
-  p = hn::MulAdd(p, s, hn::Set(d, 0.41219859113701424));
-  p = hn::MulAdd(p, s, hn::Set(d, 0.5770780162850955));
-  p = hn::MulAdd(p, s, hn::Set(d, 0.9617966939262155));
-  p = hn::MulAdd(p, s, hn::Set(d, 2.8853900817779268));
-  return p;
+  const auto g = hn::Mul(s, s);
+  auto odd = hn::Set(d, 0.25688966029624555), even = hn::Set(d, 0.14236609068224998);
+  odd = hn::MulAdd(odd, g, hn::Set(d, 0.19611929285226637));
+  even = hn::MulAdd(even, g, hn::Set(d, 0.2216467085578743));
+  odd = hn::MulAdd(odd, g, hn::Set(d, 0.26232349692321344));
+  even = hn::MulAdd(even, g, hn::Set(d, 0.3205984347712667));
+  odd = hn::MulAdd(odd, g, hn::Set(d, 0.41219859113701424));
+  even = hn::MulAdd(even, g, hn::Set(d, 0.5770780162850955));
+  odd = hn::MulAdd(odd, g, hn::Set(d, 0.9617966939262155));
+  even = hn::MulAdd(even, g, hn::Set(d, 2.8853900817779268));
+  return hn::MulAdd(odd, s, even);
 }
 
 }  // namespace HWY_NAMESPACE

@@ -70,26 +70,7 @@ class LaneWords {
     }
   }
 
-  /// The first two words of a site as one number.
-  HWY_INLINE std::uint64_t word(std::uint32_t site) const {
-    const hn::FixedTag<std::uint8_t, 16> bytes;
-    const hn::Repartition<std::uint32_t, decltype(bytes)> words;
-    const std::uint32_t counter[4] = {starts_[0] ^ site, starts_[1], starts_[2], starts_[3]};
-    auto v = hn::BitCast(bytes, hn::LoadU(words, counter));
-    for (unsigned r = 1; r < LaneRandom::rounds; ++r) v = hn::AESRound(v, first_block(keys_[r]));
-    v = hn::AESLastRound(v, first_block(keys_[LaneRandom::rounds]));
-    return hn::GetLane(hn::BitCast(hn::Repartition<std::uint64_t, decltype(bytes)>(), v));
-  }
-
  private:
-  static HWY_INLINE hn::Vec<hn::FixedTag<std::uint8_t, 16>> first_block(BlockVector blocks) {
-#if HWY_TARGET == HWY_AVX3_DL
-    return hn::LowerHalf(hn::LowerHalf(blocks));
-#else
-    return blocks;
-#endif
-  }
-
   // One WordVector of its blocks.
   static HWY_INLINE WordVector joined(const BlockVector* HWY_RESTRICT blocks) {
     const WordTag words;

@@ -46,27 +46,46 @@ using ByteTag = hn::Repartition<std::uint8_t, WordTag>;
 using ByteVector = hn::Vec<ByteTag>;
 inline constexpr std::size_t byte_lanes = hn::MaxLanes(ByteTag());
 
+// The first two words of LaneRandom's place `site` as one number.
+HWY_INLINE std::uint64_t one_word(const LaneRandom& random, std::uint32_t chain, std::uint64_t sweep,
+                                  std::uint32_t site) {
+  const hn::FixedTag<std::uint8_t, 16> bytes;
+  const hn::Repartition<std::uint32_t, decltype(bytes)> words;
+  const auto key = [&](unsigned r) {
+    return hn::BitCast(bytes, hn::LoadU(words, random.round_keys()[r].data()));
+  };
+  const std::uint32_t counter[4] = {site, 16 * chain, static_cast<std::uint32_t>(sweep),
+                                    static_cast<std::uint32_t>(sweep >> 32)};
+  auto v = hn::Xor(hn::BitCast(bytes, hn::LoadU(words, counter)), key(0));
+  for (unsigned r = 1; r < LaneRandom::rounds; ++r) v = hn::AESRound(v, key(r));
+  v = hn::AESLastRound(v, key(LaneRandom::rounds));
+  return hn::GetLane(hn::BitCast(hn::Repartition<std::uint64_t, decltype(bytes)>(), v));
+}
+
 // Settles the sites whose first eight bits were those of their thresholds.
 HWY_INLINE void settle_ties(const EqualLatticeRow& row, std::size_t first, const std::uint64_t* ties,
-                            const LaneWords& lane_words) {
+                            const LaneRandom& random, std::uint32_t chain, std::uint64_t sweep) {
   for (std::size_t w = 0; w < 4; ++w)
     for (std::uint64_t left = ties[w]; left != 0; left &= left - 1) {
       const std::size_t j = first + 64 * w + static_cast<std::size_t>(std::countr_zero(left));
       const std::size_t sum = (row.up[j] + row.down[j] + row.level[j] + row.beside[j]) & 15;
-      const std::uint64_t random = lane_words.word(row.tie_place + static_cast<std::uint32_t>(j));
-      row.own[j] = random >> 8 < row.law->rest[sum] ? 1 : 0;
+      const std::uint64_t word =
+          one_word(random, chain, sweep, row.tie_place + static_cast<std::uint32_t>(j));
+      row.own[j] = word >> 8 < row.law->rest[sum] ? 1 : 0;
     }
 }
 
 template <bool counted>
-HWY_INLINE void draw_sites(const EqualLatticeRow& row, const LaneWords& lane_words) {
+HWY_INLINE void draw_sites(const EqualLatticeRow& row, const LaneRandom& random, std::uint32_t chain,
+                           std::uint64_t sweep) {
+  const LaneWords lane_words(random, chain, sweep);
   const ByteTag d;
   const hn::RebindToSigned<ByteTag> signed_bytes;
   const ByteVector thresholds = hn::LoadDup128(d, row.law->first.data()), one = hn::Set(d, std::uint8_t{1});
   const ByteVector low_codes = hn::LoadDup128(d, low_count), high_codes = hn::LoadDup128(d, high_count);
   for (std::size_t first = 0; first < row.sites; first += 256) {
-    WordVector random[vector_count];
-    lane_words.draw(row.place + static_cast<std::uint32_t>(first / 256), random);
+    WordVector words[vector_count];
+    lane_words.draw(row.place + static_cast<std::uint32_t>(first / 256), words);
     std::uint64_t ties[4] = {0, 0, 0, 0};
     for (std::size_t v = 0; v < vector_count; ++v) {
       const std::size_t j = first + v * byte_lanes;
@@ -74,7 +93,7 @@ HWY_INLINE void draw_sites(const EqualLatticeRow& row, const LaneWords& lane_wor
       const ByteVector sum = hn::Add(hn::Add(hn::LoadU(d, row.up + j), hn::LoadU(d, row.down + j)),
                                      hn::Add(hn::LoadU(d, row.level + j), hn::LoadU(d, row.beside + j)));
       const auto threshold = hn::BitCast(signed_bytes, hn::TableLookupBytes(thresholds, sum));
-      const auto bits = hn::BitCast(signed_bytes, random[v]);
+      const auto bits = hn::BitCast(signed_bytes, words[v]);
       hn::StoreU(hn::IfThenElseZero(hn::RebindMask(d, hn::Lt(bits, threshold)), one), d, row.own + j);
       hn::StoreMaskBits(signed_bytes, hn::Eq(bits, threshold),
                         reinterpret_cast<std::uint8_t*>(ties) + v * byte_lanes / 8);
@@ -85,17 +104,16 @@ HWY_INLINE void draw_sites(const EqualLatticeRow& row, const LaneWords& lane_wor
         hn::StoreU(hn::Add(hn::LoadU(d, high), hn::TableLookupBytes(high_codes, sum)), d, high);
       }
     }
-    settle_ties(row, first, ties, lane_words);
+    settle_ties(row, first, ties, random, chain, sweep);
   }
 }
 
 void draw_equal_row(const EqualLatticeRow& row, const LaneRandom& random, std::uint32_t chain,
                     std::uint64_t sweep) {
-  const LaneWords lane_words(random, chain, sweep);
   if (row.low_counts)
-    draw_sites<true>(row, lane_words);
+    draw_sites<true>(row, random, chain, sweep);
   else
-    draw_sites<false>(row, lane_words);
+    draw_sites<false>(row, random, chain, sweep);
 }
 
 // sum_n counts_n p_n of some sites, n = 0 being what is left of all sweeps.
