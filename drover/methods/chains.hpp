@@ -126,8 +126,10 @@ void run_with_checkpoints(ChainRun<K>& run, const Problem& problem, std::string_
                           const RunControl& control, const DrawCallback& on_draw, bool keep_draws = false) {
   const InferenceOptions& asked = problem.options();
   const Ranks& ranks = run.ranks();
-  const std::string line = run_line(problem, method, task, run.options());
   const bool wanted = !asked.checkpoint.file.empty();
+  // It reads the whole model.
+  const std::string line =
+      wanted || asked.checkpoint.resume ? run_line(problem, method, task, run.options()) : "";
   Checkpoint checkpoint(ranks.is_first() ? asked.checkpoint : Checkpointing{}, line, control);
   std::optional<DrawJournal> journal;
   if (checkpoint.wanted() && keep_draws)

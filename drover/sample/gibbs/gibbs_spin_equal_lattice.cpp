@@ -62,49 +62,63 @@ HWY_INLINE std::uint64_t one_word(const LaneRandom& random, std::uint32_t chain,
   return hn::GetLane(hn::BitCast(hn::Repartition<std::uint64_t, decltype(bytes)>(), v));
 }
 
-// Settles the sites whose first eight bits were those of their thresholds.
-HWY_INLINE void settle_ties(const EqualLatticeRow& row, std::size_t first, const std::uint64_t* ties,
-                            const LaneRandom& random, std::uint32_t chain, std::uint64_t sweep) {
-  for (std::size_t w = 0; w < 4; ++w)
-    for (std::uint64_t left = ties[w]; left != 0; left &= left - 1) {
-      const std::size_t j = first + 64 * w + static_cast<std::size_t>(std::countr_zero(left));
-      const std::size_t sum = (row.up[j] + row.down[j] + row.level[j] + row.beside[j]) & 15;
-      const std::uint64_t word =
-          one_word(random, chain, sweep, row.tie_place + static_cast<std::uint32_t>(j));
-      row.own[j] = word >> 8 < row.law->rest[sum] ? 1 : 0;
-    }
+// Appends the places of the bits of a word. Two or fewer, as nearly always, take no branch on them.
+HWY_INLINE std::size_t append_places(std::uint64_t bits, std::uint32_t first,
+                                     std::uint32_t* HWY_RESTRICT list, std::size_t count) {
+  for (int k = 0; k < 2; ++k) {
+    list[count] = first + static_cast<std::uint32_t>(std::countr_zero(bits));
+    count += bits != 0 ? 1 : 0;
+    bits &= bits - 1;
+  }
+  for (; bits != 0; bits &= bits - 1)
+    list[count++] = first + static_cast<std::uint32_t>(std::countr_zero(bits));
+  return count;
 }
 
+// The row by value: bytes that are stored could otherwise be parts of it.
 template <bool counted>
-HWY_INLINE void draw_sites(const EqualLatticeRow& row, const LaneRandom& random, std::uint32_t chain,
+HWY_INLINE void draw_sites(const EqualLatticeRow row, const LaneRandom& random, std::uint32_t chain,
                            std::uint64_t sweep) {
-  const LaneWords lane_words(random, chain, sweep);
   const ByteTag d;
   const hn::RebindToSigned<ByteTag> signed_bytes;
+  const LaneWords lane_words(random, chain, sweep);
   const ByteVector thresholds = hn::LoadDup128(d, row.law->first.data()), one = hn::Set(d, std::uint8_t{1});
   const ByteVector low_codes = hn::LoadDup128(d, low_count), high_codes = hn::LoadDup128(d, high_count);
-  for (std::size_t first = 0; first < row.sites; first += 256) {
-    WordVector words[vector_count];
-    lane_words.draw(row.place + static_cast<std::uint32_t>(first / 256), words);
-    std::uint64_t ties[4] = {0, 0, 0, 0};
-    for (std::size_t v = 0; v < vector_count; ++v) {
-      const std::size_t j = first + v * byte_lanes;
-      if (j >= row.sites) break;
-      const ByteVector sum = hn::Add(hn::Add(hn::LoadU(d, row.up + j), hn::LoadU(d, row.down + j)),
-                                     hn::Add(hn::LoadU(d, row.level + j), hn::LoadU(d, row.beside + j)));
-      const auto threshold = hn::BitCast(signed_bytes, hn::TableLookupBytes(thresholds, sum));
-      const auto bits = hn::BitCast(signed_bytes, words[v]);
-      hn::StoreU(hn::IfThenElseZero(hn::RebindMask(d, hn::Lt(bits, threshold)), one), d, row.own + j);
-      hn::StoreMaskBits(signed_bytes, hn::Eq(bits, threshold),
-                        reinterpret_cast<std::uint8_t*>(ties) + v * byte_lanes / 8);
-      if constexpr (counted) {
-        std::uint8_t* const low = row.low_counts + j;
-        std::uint8_t* const high = row.high_counts + j;
-        hn::StoreU(hn::Add(hn::LoadU(d, low), hn::TableLookupBytes(low_codes, sum)), d, low);
-        hn::StoreU(hn::Add(hn::LoadU(d, high), hn::TableLookupBytes(high_codes, sum)), d, high);
+  constexpr std::size_t stretch = 1024;
+  std::uint32_t tied[stretch + 2];  // sites whose first eight bits are those of their thresholds
+  for (std::size_t begin = 0; begin < row.sites; begin += stretch) {
+    const std::size_t end = std::min(row.sites, begin + stretch);
+    std::size_t ties = 0;
+    for (std::size_t first = begin; first < end; first += 256) {
+      WordVector words[vector_count];
+      lane_words.draw(row.place + static_cast<std::uint32_t>(first / 256), words);
+      std::uint64_t equal[4] = {0, 0, 0, 0};
+      for (std::size_t v = 0; v < vector_count; ++v) {
+        const std::size_t j = first + v * byte_lanes;
+        if (j >= end) break;
+        const ByteVector sum = hn::Add(hn::Add(hn::LoadU(d, row.up + j), hn::LoadU(d, row.down + j)),
+                                       hn::Add(hn::LoadU(d, row.level + j), hn::LoadU(d, row.beside + j)));
+        const auto threshold = hn::BitCast(signed_bytes, hn::TableLookupBytes(thresholds, sum));
+        const auto bits = hn::BitCast(signed_bytes, words[v]);
+        hn::StoreU(hn::IfThenElseZero(hn::RebindMask(d, hn::Lt(bits, threshold)), one), d, row.own + j);
+        hn::StoreMaskBits(signed_bytes, hn::Eq(bits, threshold),
+                          reinterpret_cast<std::uint8_t*>(equal) + v * byte_lanes / 8);
+        if constexpr (counted) {
+          std::uint8_t* const low = row.low_counts + j;
+          std::uint8_t* const high = row.high_counts + j;
+          hn::StoreU(hn::Add(hn::LoadU(d, low), hn::TableLookupBytes(low_codes, sum)), d, low);
+          hn::StoreU(hn::Add(hn::LoadU(d, high), hn::TableLookupBytes(high_codes, sum)), d, high);
+        }
       }
+      for (std::size_t w = 0; w < 4; ++w)
+        ties = append_places(equal[w], static_cast<std::uint32_t>(first + 64 * w), tied, ties);
     }
-    settle_ties(row, first, ties, random, chain, sweep);
+    for (std::size_t k = 0; k < ties; ++k) {
+      const std::size_t j = tied[k];
+      const std::size_t sum = (row.up[j] + row.down[j] + row.level[j] + row.beside[j]) & 15;
+      const std::uint64_t word = one_word(random, chain, sweep, row.tie_place + tied[k]);
+      row.own[j] = word >> 8 < row.law->rest[sum] ? 1 : 0;
+    }
   }
 }
 
