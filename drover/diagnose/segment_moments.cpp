@@ -132,12 +132,51 @@ double squared_distances(const double* sums, double scale, const double* centres
   return even + odd;
 }
 
+double sum_of(const double* means, std::size_t begin, std::size_t end) {
+  double sum = 0;
+  for (std::size_t s = begin; s < end; ++s) sum += means[s];
+  return sum;
+}
+
+// The same for one chain, without the room and the loops over chains: a large model has millions of them.
+SegmentFigures figures_of_one_chain(const SegmentMeans& segments) {
+  SegmentFigures result{not_a_number, not_a_number, not_a_number};
+  const double* const y = segments.means;
+  const std::size_t count = segments.segments, half = count / 2;
+  const double first = sum_of(y, 0, half), second = sum_of(y, count - half, count);
+  const double mean = (first + second + sum_of(y, half, count - half)) / static_cast<double>(count);
+  const double length = segments.draws_per_segment * static_cast<double>(half);
+  if (half > 0 && length >= 2) {
+    const double a = first / static_cast<double>(half), b = second / static_cast<double>(half);
+    result.rhat =
+        rhat_of_halves(2, length, a - mean + (b - mean), (a - mean) * (a - mean) + (b - mean) * (b - mean),
+                       (a * (1 - a) + b * (1 - b)) / 2);
+  }
+  if (count < 2 || std::all_of(y, y + count, [&](double each) { return each == y[0]; })) return result;
+  double variance = 0;
+  for (std::size_t group = 1; group == 1 || count / group >= least_batches; group *= 2) {
+    const std::size_t batches = count / group, start = count - batches * group;
+    const double centre = sum_of(y, start, count) / static_cast<double>(batches * group);
+    double squares = 0;
+    for (std::size_t b = start; b < count; b += group) {
+      const double distance = sum_of(y, b, b + group) / static_cast<double>(group) - centre;
+      squares += distance * distance;
+    }
+    const double number = static_cast<double>(batches);
+    variance = std::max(variance, squares / (number - 1) / number);
+  }
+  result.mcse = std::sqrt(variance);
+  result.ess = ess_of(segments, mean, result.mcse);
+  return result;
+}
+
 }  // namespace
 
 SegmentFigures figures_from_segments(const SegmentMeans& segments, std::vector<double>& scratch) {
   SegmentFigures result{not_a_number, not_a_number, not_a_number};
   const std::size_t chains = segments.chains, count = segments.segments, half = count / 2;
   if (chains == 0 || count == 0) return result;
+  if (chains == 1 && segments.segment_stride == 1) return figures_of_one_chain(segments);
   const double all_chains = static_cast<double>(chains), all_segments = static_cast<double>(count);
   scratch.assign(4 * chains, 0.0);
   double* const totals = scratch.data();  // of whole chains

@@ -102,6 +102,9 @@ std::uint64_t fingerprint(const Graph& graph) {
 
 std::string run_line(const Problem& problem, std::string_view method, Task task,
                      const ChainOptions& options) {
+  // Nothing reads it without a checkpoint, and it takes a pass over the whole model.
+  const Checkpointing& checkpoint = problem.options().checkpoint;
+  if (checkpoint.file.empty() && !checkpoint.resume) return "";
   return fmt::format("{} {} {} seed {} chains {} thin {} scan {} variables {} model {:016x}\n", version(),
                      task_name(task), method, options.seed, options.chains, options.thin,
                      choice_name(problem.options().chains.scan), problem.graph().size(),
