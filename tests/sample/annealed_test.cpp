@@ -4,10 +4,14 @@
 #include <algorithm>
 #include <atomic>
 
+#include "drover/compile/lattice.hpp"
+#include "drover/compile/spin_graph.hpp"
 #include "drover/core/error.hpp"
 #include "drover/infer/enumerate.hpp"
 #include "drover/model/builders.hpp"
 #include "drover/sample/anneal/annealed_gibbs.hpp"
+#include "drover/sample/gibbs/gibbs_spin_chain.hpp"
+#include "drover/sample/gibbs/gibbs_spin_lattice.hpp"
 #include "tests/support/kernel_test.hpp"
 #include "tests/support/random_models.hpp"
 #include "tests/support/reference_kernel.hpp"
@@ -89,6 +93,24 @@ TEST(AnnealedGibbs, RecombinationAndRoundsBeatTheBestChain) {
   }
   EXPECT_GT(by_parts, by_chain + 5);
   EXPECT_GT(by_rounds, by_parts + 1);
+}
+
+// The kernels of one long chain, by rounds: the best state of frustrated 4 x 5 grids.
+TEST(AnnealedGibbs, OneLongChainFindsTheBestState) {
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    const Draw coupling = seed % 2 ? Draw::normal(0, 1) : Draw::sign(1);
+    const Graph graph = compile(ising(grid_edges(4, 5, false), coupling, Draw::normal(0, 0.2), seed));
+    const SpinGraph spins = spin_graph(graph);
+    const double best = enumerate(graph).best_log_score;
+    const AnnealOptions options{.seed = seed, .sweeps = 1500, .reads = 2};
+    const auto expect_best = [&](const auto& kernel) {
+      const AnnealResult result = annealed_gibbs(graph, kernel, options);
+      EXPECT_NEAR(result.log_score, best, 1e-6) << "seed " << seed;
+      EXPECT_NEAR(log_score(graph, result.assignment), result.log_score, 1e-9);
+    };
+    expect_best(GibbsSpinLattice(recognise_lattice(spins).value()));
+    expect_best(GibbsSpinChain(spins));
+  }
 }
 
 TEST(AnnealedGibbs, SameBitsForAnyNumberOfThreads) {
