@@ -2,7 +2,7 @@
 //
 // What is held against an answer is what it says of itself: exact and proven answers are compared as such,
 // bounds must lie on their side, estimates that are judged good must lie within their standard errors, draws
-// must be of the model. The numbers 0 to 399 are tried by continuous integration; `make differential` tries
+// must be of the model. The numbers 0 to 39 are tried by continuous integration; `make differential` tries
 // as many as one has time for (DROVER_QUESTIONS, from DROVER_FIRST_QUESTION on).
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -72,7 +72,8 @@ InferenceOptions random_options(RandomSequence& random, const RandomQuestion& qu
 
 /// Whether the marginals of a method tend to the model's own as its runs grow.
 bool is_consistent(std::string_view method) {
-  for (std::string_view approximate : {"pmp", "herded-gibbs", "bp", "trw", "mean-field", "primal-dual-mean-field"})
+  for (std::string_view approximate :
+       {"pmp", "herded-gibbs", "bp", "trw", "mean-field", "primal-dual-mean-field"})
     if (method == approximate) return false;
   return true;
 }
@@ -134,8 +135,8 @@ class Questioning {
   double rounding() const { return 1e-9 * scale_; }
 
   /// Exact: up to rounding, which grows with the size of the logarithms. Good: within standard errors.
-  void check_distribution(std::span<const double> p, std::span<const double> mcse, std::span<const double> truth,
-                          bool exact, bool good, const std::string& of) const {
+  void check_distribution(std::span<const double> p, std::span<const double> mcse,
+                          std::span<const double> truth, bool exact, bool good, const std::string& of) const {
     if (p.size() != truth.size()) return expect(false, fmt::format("{} has {} entries", of, p.size()));
     double sum = 0;
     for (std::size_t k = 0; k < p.size(); ++k) {
@@ -145,8 +146,9 @@ class Questioning {
       if (exact)
         expect(error <= 1e-9 + rounding(), fmt::format("{} is {}, exactly {}", of, p[k], truth[k]));
       else if (good)
-        expect(error <= most_errors * mcse[k] + (question_.mild ? 1e-5 : rare_mode),
-               fmt::format("{} is {} +- {}, exactly {}", of, p[k], mcse[k], truth[k]));
+        expect(
+            error <= most_errors * (std::isnan(mcse[k]) ? 0 : mcse[k]) + (question_.mild ? 1e-5 : rare_mode),
+            fmt::format("{} is {} +- {}, exactly {}", of, p[k], mcse[k], truth[k]));
     }
     expect(std::abs(sum - 1) <= 1e-6, fmt::format("{} sums to {}", of, sum));
   }
@@ -162,7 +164,7 @@ class Questioning {
       const std::vector<double> truth = truth_.joint(pair);
       // No errors are known of pairs; those of 400 effective draws are an upper bound.
       std::vector<double> errors;
-      for (double p : truth) errors.push_back(std::sqrt(p * (1 - p) / 400));
+      for (double p : truth) errors.push_back(std::sqrt(std::max(0.0, p * (1 - p)) / 400));
       check_distribution(answer.pair_probabilities[k], errors, truth, answer.exact, good,
                          fmt::format("p of pair {} {}", pair[0], pair[1]));
     }
@@ -209,8 +211,9 @@ class Questioning {
     expect(answer.states.size() == std::min<std::size_t>(best, truth_.states().size()),
            fmt::format("proves {} states of {}", answer.states.size(), truth_.states().size()));
     for (std::size_t k = 0; k < std::min(answer.states.size(), truth_.states().size()); ++k)
-      expect(std::abs(answer.states[k].log_score - truth_.scores()[k]) <= 1e-6 * scale_,
-             fmt::format("state {} scores {}, exactly {}", k, answer.states[k].log_score, truth_.scores()[k]));
+      expect(
+          std::abs(answer.states[k].log_score - truth_.scores()[k]) <= 1e-6 * scale_,
+          fmt::format("state {} scores {}, exactly {}", k, answer.states[k].log_score, truth_.scores()[k]));
   }
 
   void check(const LogZ& answer, const Method& method) const {
@@ -233,7 +236,8 @@ class Questioning {
     if (!truth_.is_possible()) return expect(false, "draws what is impossible");
     const Judgement judgement = judge(answer);
     const std::uint64_t rows = answer.draws / std::max(1U, answer.chains);
-    expect(rows * answer.chains == answer.draws && answer.draws >= 2000, fmt::format("{} draws", answer.draws));
+    expect(rows * answer.chains == answer.draws && answer.draws >= 2000,
+           fmt::format("{} draws", answer.draws));
     for (std::uint64_t t = 0; t < rows; t += 97)
       for (std::uint32_t c = 0; c < answer.chains; ++c)
         if (method.name != "pmp") check_state(answer.draw(t, c), answer.log_scores[t * answer.chains + c]);
@@ -246,7 +250,8 @@ class Questioning {
       for (std::uint64_t t = 0; t < rows; ++t)
         for (std::uint32_t c = 0; c < answer.chains; ++c)
           p[answer.draw(t, c)[v]] += 1 / static_cast<double>(answer.draws);
-      for (double q : truth) errors.push_back(std::sqrt(q * (1 - q) / effective) + 3 / effective);
+      for (double q : truth)
+        errors.push_back(std::sqrt(std::max(0.0, q * (1 - q)) / effective) + 3 / effective);
       check_distribution(p, errors, truth, false, true, fmt::format("share of {} in the draws", v));
     }
   }
@@ -264,7 +269,13 @@ class Questioning {
       if (!known) row.add(v, static_cast<Value>(random.below(question_.model.cardinalities[v])));
       rows.push_back(std::move(row));
     }
-    const CaseAnswers answer = answer_cases(question_.model, rows);
+    CaseAnswers answer;
+    try {
+      answer = answer_cases(question_.model, rows);
+    } catch (const Error& error) {
+      return expect(error.kind() == ErrorKind::bad_data && !WholeSum(question_.model, {}).is_possible(),
+                    fmt::format("raises {}: {}", error.exit_code(), error.what()));
+    }
     expect(answer.exact && answer.cases == rows.size(), "cases of a small model are exact");
     for (std::size_t r = 0; r < rows.size(); ++r) {
       const WholeSum truth(question_.model, rows[r]);
@@ -289,7 +300,7 @@ class Questioning {
 
 TEST(Differential, EveryMethodAgainstTheSumOverAllStates) {
   const std::uint64_t first = number_of("DROVER_FIRST_QUESTION", 0);
-  const std::uint64_t count = number_of("DROVER_QUESTIONS", 400);
+  const std::uint64_t count = number_of("DROVER_QUESTIONS", 40);
   std::map<std::string, std::uint64_t> asked;
   for (std::uint64_t number = first; number < first + count; ++number)
     Questioning(number, asked).ask_everything();
@@ -299,9 +310,10 @@ TEST(Differential, EveryMethodAgainstTheSumOverAllStates) {
   // Every method was asked, and answered, about each of its questions.
   for (const Method& method : all_methods())
     for (Task task : {Task::marginals, Task::map, Task::logz, Task::sample})
-      if (method.does(task))
-        EXPECT_GT(asked[fmt::format("{} {}", task_name(task), method.name)], count >= 400 ? 0 : -1)
+      if (count >= 400 && method.does(task)) {
+        EXPECT_GT(asked[fmt::format("{} {}", task_name(task), method.name)], 0U)
             << method.name << " never fitted " << task_name(task);
+      }
 }
 
 }  // namespace

@@ -16,8 +16,8 @@ namespace drover::testing {
 struct RandomQuestion {
   std::string kind;
   Model model;
-  Observations seen;   ///< may be impossible
-  bool mild = false;   ///< no log factor is large and none is a hard zero: chains mix in a few sweeps
+  Observations seen;  ///< may be impossible
+  bool mild = false;  ///< no log factor is large and none is a hard zero: chains mix in a few sweeps
 };
 
 inline std::size_t state_count(const Model& model) {
@@ -99,7 +99,8 @@ inline Model random_gates(RandomSequence& random, std::uint32_t variables) {
 }
 
 /// Tables shared by several factors.
-inline Model random_ties(RandomSequence& random, std::uint32_t variables, std::uint32_t states, double scale) {
+inline Model random_ties(RandomSequence& random, std::uint32_t variables, std::uint32_t states,
+                         double scale) {
   Model model;
   model.cardinalities.assign(variables, states);
   std::vector<std::uint32_t> tables;
@@ -168,7 +169,8 @@ inline RandomQuestion random_question(std::uint64_t number) {
                               tree_edges(n, seed), complete_edges(n), random_edges(n, 0.4, seed)};
       const Draw couplings[] = {Draw::normal(0, scale), Draw::sign(scale), Draw::constant(scale)};
       const Draw fields[] = {Draw::constant(0), Draw::normal(0, scale), Draw::constant(0.1)};
-      question.model = ising(graphs[random.below(5)], couplings[random.below(3)], fields[random.below(3)], seed);
+      question.model =
+          ising(graphs[random.below(5)], couplings[random.below(3)], fields[random.below(3)], seed);
       question.kind = "spins";
       break;
     }
@@ -194,8 +196,8 @@ inline RandomQuestion random_question(std::uint64_t number) {
       question.kind = "gates";
       break;
     case 5:
-      question.model = rbm(2 + random.below(5), 1 + random.below(4), Draw::normal(0, scale),
-                           Draw::normal(0, 0.5), seed);
+      question.model =
+          rbm(2 + random.below(5), 1 + random.below(4), Draw::normal(0, scale), Draw::normal(0, 0.5), seed);
       question.kind = "rbm";
       break;
     case 6:
