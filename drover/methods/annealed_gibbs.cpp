@@ -50,6 +50,11 @@ bool use_one_chain(const Graph& graph, bool is_lattice, double lane_updates) {
 BestStateResult map(const Problem& problem, const RunControl& control) {
   const Chains& chains = problem.options().chains;
   const Graph& graph = problem.graph();
+  if (graph.size() == 0) {  // evidence has decided everything
+    BestStateResult result;
+    result.log_score = graph.log_constant;
+    return result;
+  }
   const double cost = spin_updates(graph);
   AnnealOptions options;
   options.seed = problem.options().seed;
