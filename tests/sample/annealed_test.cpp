@@ -102,7 +102,7 @@ TEST(AnnealedGibbs, OneLongChainFindsTheBestState) {
     const Graph graph = compile(ising(grid_edges(4, 5, false), coupling, Draw::normal(0, 0.2), seed));
     const SpinGraph spins = spin_graph(graph);
     const double best = enumerate(graph).best_log_score;
-    const AnnealOptions options{.seed = seed, .sweeps = 1500, .reads = 2};
+    const AnnealOptions options{.seed = seed, .sweeps = 500, .reads = 24};
     const auto expect_best = [&](const auto& kernel) {
       const AnnealResult result = annealed_gibbs(graph, kernel, options);
       EXPECT_NEAR(result.log_score, best, 1e-6) << "seed " << seed;
