@@ -339,7 +339,7 @@ class GraphPicture final : public GibbsPicture {
     chains_.reset();
     problem_ = std::move(next);
     if (problem_->graph().size() == 0) return;  // everything is held
-    with_gibbs_kernel(*problem_, wanted_, [&](const auto& kernel, std::string_view) {
+    with_gibbs_kernel(*problem_, wanted_, one_process(), [&](const auto& kernel, std::string_view) {
       chains_ = std::make_unique<ChainsOf<std::remove_cvref_t<decltype(kernel)>>>(kernel, seed_);
     });
     for (std::uint32_t lane = 0; lane < chains() && lane < states.size(); ++lane) {
