@@ -120,7 +120,7 @@ void DenseMaxProduct::solve_one(const float* extra, const BatchOptions& options,
     }
   }
   for (std::uint32_t iteration = 0; iteration < options.iterations && !options.control->should_stop();
-         ++iteration) {
+       ++iteration) {
     new_sums = fields;
     for (const Row& row : rows_) {
       float* const out = messages + 2 * row.offset;

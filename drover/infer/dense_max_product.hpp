@@ -27,7 +27,7 @@ namespace drover {
 
 struct BatchOptions {
   std::uint32_t iterations = 100;
-  float damping = 0.5f;  ///< share of the old message that is kept
+  float damping = 0.5f;                       ///< share of the old message that is kept
   const RunControl* control = &no_control();  ///< its end leaves the states as they are then
 };
 
