@@ -31,7 +31,9 @@ class ServedPage : public ::testing::Test {
     folder_ = name;
   }
   void TearDown() override {
-    if (browser_) EXPECT_EQ(browser_->complaints(), std::vector<std::string>{});
+    if (browser_) {
+      EXPECT_EQ(browser_->complaints(), std::vector<std::string>{});
+    }
     browser_.reset();
     if (!folder_.empty()) std::filesystem::remove_all(folder_);
   }
