@@ -77,7 +77,7 @@ export function pictureView(place, model) {
     return one;
   }
   const now = plane("Now", shape.grid ? "The state of one chain. Paint on it." : "One image per chain. Paint on any of them: the pixel is held in all.", "The state as it is sampled. Arrows move the brush, Space paints, Delete sets free");
-  const mean = plane(shape.levels ? "Running mean" : "So far", shape.levels ? "Of the distributions the pixels were drawn from, over all chains." : "The most probable state of each pixel; the paler, the less sure.", "The running mean. Arrows move the brush, Space paints, Delete sets free");
+  const mean = plane(shape.levels ? "Running mean" : "Most probable state", shape.levels ? "Of the distributions the pixels were drawn from, over all chains." : "Of each pixel, from what was sampled so far; the paler, the less sure.", "The running mean. Arrows move the brush, Space paints, Delete sets free");
   const planes = element("div", { class: "planes" });
   if (shape.seen) {
     const seen = plane("What was seen", "The image as it came, noise and all.", "The noisy image");
