@@ -3,9 +3,13 @@
 #include <fmt/format.h>
 
 #include <toml++/toml.h>
+
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "app/command.hpp"
 #include "drover/core/error.hpp"
+#include "drover/io/text_source.hpp"
 #include "drover/io/whole_file.hpp"
 
 namespace drover::app {
@@ -46,8 +50,16 @@ Given config_in(const std::string& text, const std::string& path, const std::str
   Given values;
   try {
     const toml::table table = toml::parse(text, path);
-    for (const auto& [key, node] : table)
-      if (!node.is_table()) add(path, key.str(), node, values);
+    for (const auto& [key, node] : table) {
+      if (!node.is_table()) {
+        add(path, key.str(), node, values);
+      } else if (std::ranges::none_of(all_commands(),
+                                      [&](const Command& one) { return first_word(one) == key.str(); })) {
+        const auto place = node.source().begin;
+        fail_at({path, place.line, place.column},
+                fmt::format("unknown section [{}]: expected the name of a command", printable(key.str())));
+      }
+    }
     // A section is for one command and stands above what is for all.
     if (const toml::table* section = table[command].as_table())
       for (const auto& [key, node] : *section) add(path, key.str(), node, values);
