@@ -6,9 +6,9 @@
 #include <cmath>
 
 #include "drover/core/error.hpp"
+#include "drover/core/stop_check.hpp"
 #include "drover/image/binary_posterior.hpp"
 #include "drover/image/grey_posterior.hpp"
-#include "drover/core/stop_check.hpp"
 #include "drover/methods/method.hpp"
 
 namespace drover {
