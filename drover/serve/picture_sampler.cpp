@@ -340,7 +340,8 @@ class GraphPicture final : public GibbsPicture {
     problem_ = std::move(next);
     if (problem_->graph().size() == 0) return;  // everything is held
     with_gibbs_kernel(*problem_, wanted_, one_process(), [&](const auto& kernel, std::string_view) {
-      chains_ = std::make_unique<ChainsOf<std::remove_cvref_t<decltype(kernel)>>>(kernel, seed_);
+      using K = std::remove_cvref_t<decltype(kernel)>;
+      if constexpr (!SpreadKernel<K>) chains_ = std::make_unique<ChainsOf<K>>(kernel, seed_);
     });
     for (std::uint32_t lane = 0; lane < chains() && lane < states.size(); ++lane) {
       states_.resize(problem_->graph().size());
