@@ -3,9 +3,11 @@ PREFIX ?= /usr/local
 JOBS ?= $(shell nproc)
 DROVER := build/bin/drover
 EXAMPLE := models/sprinkler.bif
-# ON compiles the sources of a folder in batches: faster from nothing, slower after an edit.
-BATCHES ?= OFF
-CONFIGURE := cmake -DDROVER_BATCHES=$(BATCHES) --preset
+# A build from nothing compiles the sources of a folder in batches, in two thirds of the time; a build folder stays as it was
+# begun. BATCHES=OFF begins one that is faster after an edit.
+begin_with = $(if $(BATCHES),-DDROVER_BATCHES=$(BATCHES),$(if $(wildcard $(1)/CMakeCache.txt),,-DDROVER_BATCHES=ON))
+CONFIGURE = cmake $(call begin_with,build) --preset
+CONFIGURE_FUZZ = cmake $(call begin_with,build-fuzz) --preset fuzz
 
 .DEFAULT_GOAL := help
 .PHONY: help setup setup-test setup-bench build run python mpi reference test quick-test simd fuzz mutants bench install deb dist format tidy sanitize clean
@@ -36,11 +38,15 @@ run: setup ## build the command, then the main job on an embedded example: margi
 	@$(DROVER) marginals $(EXAMPLE) --observe lawn=wet --report build/report.html
 	@echo "The report is at $(CURDIR)/build/report.html"
 
-test: setup-test ## build, then run every test and a short fuzzing of each reader
+test: setup ## build, then run every test and a short fuzzing of each reader
+	@tools/setup test --ask
+	@$(CONFIGURE) release > /dev/null
+	@tools/setup test --agreed & packages=$$!; \
+	cmake --build build -j$(JOBS) --target drover_command drover_experiments && wait $$packages
 	@$(CONFIGURE) release > /dev/null
 	@cmake --build build -j$(JOBS)
 	@ctest --preset release -j$(JOBS)
-	@$(CONFIGURE) fuzz > /dev/null
+	@$(CONFIGURE_FUZZ) > /dev/null
 	@cmake --build build-fuzz -j$(JOBS)
 	@tools/fuzz --repeatable
 
@@ -53,7 +59,7 @@ simd: setup-test ## run what has vector kernels as on machines with AVX2 and wit
 	@tests/same_bits $(DROVER) || [ $$? = 77 ]
 
 fuzz: setup-test ## hunt for faults in every reader for FUZZ_SECONDS each (default 60), anew each time
-	@$(CONFIGURE) fuzz > /dev/null
+	@$(CONFIGURE_FUZZ) > /dev/null
 	@cmake --build build-fuzz -j$(JOBS)
 	@tools/fuzz $${FUZZ_SECONDS:-60}
 
@@ -115,7 +121,7 @@ tidy: setup-test ## run clang-tidy over the library and the command
 
 sanitize: setup-test ## run the tests under the address, undefined and thread sanitizers
 	@for preset in asan ubsan tsan; do \
-	  $(CONFIGURE) $$preset > /dev/null && cmake --build --preset $$preset -j$(JOBS) && ctest --preset $$preset || exit 1; \
+	  cmake --preset $$preset > /dev/null && cmake --build --preset $$preset -j$(JOBS) && ctest --preset $$preset || exit 1; \
 	done
 
 clean: ## remove everything that was built

@@ -11,6 +11,7 @@
 #include "drover/io/model_file.hpp"
 #include "drover/io/text_source.hpp"
 #include "drover/io/unpack_limit.hpp"
+#include "drover/io/whole_file.hpp"
 
 namespace drover {
 namespace {

@@ -22,7 +22,7 @@
 #include <utility>
 #include <vector>
 
-#include "drover/run/archive.hpp"
+#include "drover/core/archive.hpp"
 #include "tests/sample/spin_checks.hpp"
 #include "tests/sample/table_support.hpp"
 #include "tests/support/kernel_test.hpp"
