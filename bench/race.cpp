@@ -1,12 +1,22 @@
 // The race behind `auto` where it may not use exact inference, on models that exact inference answers: does
 // it converge in time, are its errors honest, is it ever wrong and says that it converged, and what did the
 // choice cost against the best single sampler of hindsight and against plain Gibbs sampling?
-// Usage: bench_race [seconds per model, default 10] [--hindsight] [FOLDER|MODEL ...]
-// Without files: generated models only. Effective samples count those of the slowest entry; seconds are of
-// the processor, so that a busy machine does not matter much. A run is wrong when an entry is further from
-// the truth than 6 of its errors and 0.01, or when fewer than 90 % of the entries are within 3 errors.
+//
+// Usage: bench_race [SECONDS] [--hindsight] [--mixtures] [FOLDER|MODEL ...]
+//
+// SECONDS of the processor per model (10), one thread, so that a busy machine does not matter much. Without
+// files: generated models only. A run is wrong when an entry is further from the truth than 6 of its errors
+// and 0.01, or when fewer than 90 % of the entries are within 3 errors.
+//
+// --hindsight runs every sampler by itself, with the race's starts, targets and looks, but without a choice
+// to make. Compared are effective samples of the slowest variables (below which 2 % of them lie), pilots of
+// the losers included in the race's effort: per counted work (sweep_cost.hpp) and per second of the
+// processor, where laying out kernels counts too.
+// --mixtures does the same with Gibbs sampling and another sampler in turns, of equal work, on the same
+// chains.
 #include <fmt/format.h>
 #include <sys/resource.h>
+#include <tbb/global_control.h>
 
 #include <cmath>
 #include <cstdlib>
@@ -16,7 +26,11 @@
 #include "drover/compile/graph.hpp"
 #include "drover/core/error.hpp"
 #include "drover/infer/junction_tree.hpp"
+#include "drover/methods/live_chains.hpp"
 #include "drover/methods/method.hpp"
+#include "drover/methods/race_starts.hpp"
+#include "drover/methods/standing.hpp"
+#include "drover/run/chain_run.hpp"
 #include "drover/task/inference.hpp"
 
 namespace {
@@ -32,25 +46,131 @@ double cpu_seconds() {
   return seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }
 
-struct Run {
-  Marginals answer;
-  double cpu = 0;
-  double ess_per_second() const { return answer.diagnostics.ess_min / cpu; }
+/// Of the variables that have one, the value below which 2 % lie.
+double slowest(std::vector<double> values) {
+  std::erase_if(values, [](double value) { return !std::isfinite(value); });
+  if (values.empty()) return std::nan("");
+  const auto place = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 50);
+  std::nth_element(values.begin(), place, values.end());
+  return *place;
+}
+
+struct Effort {
+  double ess = 0, work = 0, cpu = 0;
+  bool converged = false;
+  double per_work() const { return converged ? ess / work : 0; }
+  double per_second() const { return converged ? ess / cpu : 0; }
 };
 
-Run run_method(const bench::NamedModel& named, std::string_view method, double seconds, bool target) {
+struct RaceRun {
+  Marginals answer;
+  Effort effort;
+};
+
+RaceRun run_race(const bench::NamedModel& named, double seconds) {
   InferenceOptions options;
-  options.method = method;
+  options.method = "race";
   options.evidence = named.evidence;
-  // A single method has no rule for its burn-in but the time limit: it gets a short one.
-  if (target) options.chains.target_rhat = 1.01, options.chains.burn_in = 100;
   RunControl control;
-  control.limit_time(seconds);
   const double begin = cpu_seconds();
-  Run run;
+  control.stop_when([=] { return cpu_seconds() - begin > seconds; });
+  RaceRun run;
   run.answer = marginals(named.model, options, control);
-  run.cpu = cpu_seconds() - begin;
+  run.effort.cpu = cpu_seconds() - begin;
+  run.effort.converged = run.answer.converged;
+  run.effort.ess = slowest(run.answer.ess);
+  for (const RaceEntry& entry : run.answer.race) run.effort.work += entry.work;
   return run;
+}
+
+bool has_met_targets(const LiveChains& chains, const Standing& standing) {
+  return chains.draws() >= 256 && has_enough_draws(standing.diagnostics) &&
+         standing.diagnostics.rhat_max <= 1.01 && standing.starts_forgotten &&
+         !(standing.nested_rhat_max > 1.01);
+}
+
+ChainOptions single_options(std::uint32_t chains) {
+  ChainOptions options;
+  options.chains = chains;
+  options.burn_in = 4;
+  options.score_every = 8;
+  options.tuning = 128;
+  options.estimator_memory = std::size_t{1} << 28;
+  return options;
+}
+
+void place(const Problem& problem, LiveChains& chains) {
+  const std::uint32_t sharing = chains_per_start(chains.chains());
+  const auto starts = race_starts(problem, (chains.chains() + sharing - 1) / sharing);
+  for (std::uint32_t c = 0; c < chains.chains(); ++c) chains.start_at(c, starts[c / sharing]);
+}
+
+// Grows by half from look to look; the first quarter is burn-in.
+Effort run_single(const bench::NamedModel& named, const Method& method, double seconds) {
+  RunControl control;
+  Effort effort;
+  const double begin = cpu_seconds();
+  control.stop_when([=] { return cpu_seconds() - begin > seconds; });
+  InferenceOptions options;
+  const Problem problem(named.model, named.evidence, options, control);
+  method.enter(problem, single_options(0), control, [&](LiveChains& chains) {
+    place(problem, chains);
+    for (double sweeps = 360; !effort.converged && !control.should_stop(); sweeps *= 1.5) {
+      chains.run_to(static_cast<std::uint64_t>(sweeps), control);
+      chains.discard_before(chains.sweeps_done() / 4);
+      effort.converged = has_met_targets(chains, look_at(chains.store(), chains_per_start(chains.chains())));
+    }
+    effort.work = static_cast<double>(chains.sweeps_done()) * chains.work_per_sweep();
+    effort.cpu = cpu_seconds() - begin;
+    effort.ess = slowest(chains.result().ess);
+  });
+  return effort;
+}
+
+// Two samplers in turns on the same chains; the draws of whichever tells more count.
+Effort run_mixture(const bench::NamedModel& named, const Method& first, const Method& second,
+                   double seconds) {
+  RunControl control;
+  Effort effort;
+  const double begin = cpu_seconds();
+  control.stop_when([=] { return cpu_seconds() - begin > seconds; });
+  InferenceOptions options;
+  const Problem problem(named.model, named.evidence, options, control);
+  std::vector<Value> x(problem.graph().size());
+  const auto hand_over = [&](const LiveChains& from, LiveChains& to) {
+    for (std::uint32_t c = 0; c < from.chains(); ++c) {
+      from.read(c, x);
+      to.start_at(c, x);
+    }
+  };
+  first.enter(problem, single_options(64), control, [&](LiveChains& one) {
+    second.enter(problem, single_options(64), control, [&](LiveChains& other) {
+      place(problem, one);
+      const double ratio = other.work_per_sweep() / one.work_per_sweep();
+      const auto turn_one = static_cast<std::uint64_t>(std::max(1.0, ratio));
+      const auto turn_other = static_cast<std::uint64_t>(std::max(1.0, 1 / ratio));
+      for (double turns = 360; !effort.converged && !control.should_stop(); turns *= 1.5) {
+        while (std::max(one.sweeps_done() / turn_one, other.sweeps_done() / turn_other) <
+                   static_cast<std::uint64_t>(turns) &&
+               !control.should_stop()) {
+          one.run_to(one.sweeps_done() + turn_one, control);
+          hand_over(one, other);
+          other.run_to(other.sweeps_done() + turn_other, control);
+          hand_over(other, one);
+        }
+        for (LiveChains* chains : {&one, &other}) {
+          chains->discard_before(chains->sweeps_done() / 4);
+          effort.converged |=
+              has_met_targets(*chains, look_at(chains->store(), chains_per_start(chains->chains())));
+        }
+      }
+      for (const LiveChains* chains : {&one, &other})
+        effort.work += static_cast<double>(chains->sweeps_done()) * chains->work_per_sweep();
+      effort.cpu = cpu_seconds() - begin;
+      effort.ess = std::fmax(slowest(one.result().ess), slowest(other.result().ess));
+    });
+  });
+  return effort;
 }
 
 struct Coverage {
@@ -93,7 +213,9 @@ Coverage compare(const Marginals& answer, const Graph& graph, const std::vector<
 struct Totals {
   int models = 0, converged = 0, wrong_but_converged = 0;
   double within_two = 0, within_three = 0, entries = 0;
-  std::vector<double> efficiency, against_gibbs;
+  std::vector<double> by_work, by_second, gibbs_by_work, gibbs_by_second, mixtures;
+  int converged_alone = 0;  ///< some sampler by itself, but not the race
+  int gibbs_failed = 0;     ///< where the race converged
 };
 
 double median(std::vector<double> values) {
@@ -102,7 +224,82 @@ double median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-void measure(const bench::NamedModel& named, double seconds, bool hindsight, Totals& totals) {
+void print_share(const char* what, const std::vector<double>& values) {
+  if (values.empty()) return;
+  double product = 0;
+  for (double value : values) product += std::log(value);
+  const auto least = static_cast<double>(std::ranges::count_if(values, [](double v) { return v >= 0.7; }));
+  const auto count = static_cast<double>(values.size());
+  fmt::print("{}: median {:.2f}, geometric mean {:.2f}, least {:.2f}, 0.7 or more on {:.0f} of {:.0f}\n",
+             what, median(values), std::exp(product / count), *std::ranges::min_element(values), least,
+             count);
+}
+
+struct Best {
+  Effort effort;
+  std::string work_name = "none", second_name = "none";
+  double per_work = 0, per_second = 0;
+  void take(const Effort& one, std::string_view name) {
+    if (one.per_work() > per_work) per_work = one.per_work(), work_name = name;
+    if (one.per_second() > per_second) per_second = one.per_second(), second_name = name;
+  }
+};
+
+bool fits(const Method& method, const bench::NamedModel& named) {
+  if (method.enter == nullptr || method.name == "herded-gibbs") return false;
+  InferenceOptions options;
+  return why_not(method, Problem(named.model, named.evidence, options), Task::marginals).empty();
+}
+
+// What needs more than a few times the race's time is not the best.
+double time_to_beat(const Effort& race, double seconds) {
+  return race.converged ? std::min(seconds, 0.3 + 3 * race.cpu) : seconds;
+}
+
+void compare_with_singles(const bench::NamedModel& named, const RaceRun& race, double seconds,
+                          bool with_mixtures, Totals& totals) {
+  Best best;
+  Effort gibbs;
+  const double limit = time_to_beat(race.effort, seconds);
+  for (const Method& method : all_methods()) {
+    if (!fits(method, named)) continue;
+    const Effort single = run_single(named, method, limit);
+    if (method.name == "gibbs") gibbs = single;
+    best.take(single, method.name);
+  }
+  if (best.per_work == 0) return;
+  if (!race.effort.converged) {
+    ++totals.converged_alone;
+    fmt::print("    {} converges by itself\n", best.second_name);
+    return;
+  }
+  totals.by_work.push_back(race.effort.per_work() / best.per_work);
+  totals.by_second.push_back(race.effort.per_second() / best.per_second);
+  fmt::print("    by work {:.2f} of {}, by time {:.2f} of {}", totals.by_work.back(), best.work_name,
+             totals.by_second.back(), best.second_name);
+  if (gibbs.converged) {
+    totals.gibbs_by_work.push_back(race.effort.per_work() / gibbs.per_work());
+    totals.gibbs_by_second.push_back(race.effort.per_second() / gibbs.per_second());
+    fmt::print("; of plain gibbs {:.2f} and {:.2f}\n", totals.gibbs_by_work.back(),
+               totals.gibbs_by_second.back());
+  } else {
+    ++totals.gibbs_failed;
+    fmt::print("; plain gibbs does not converge\n");
+  }
+  if (!with_mixtures || !fits(method_named("gibbs"), named)) return;
+  Best mixture;
+  for (const char* other : {"blocked-gibbs", "swendsen-wang", "partial-swendsen-wang",
+                            "generalized-swendsen-wang", "tree-primal-dual"})
+    if (fits(method_named(other), named))
+      mixture.take(run_mixture(named, method_named("gibbs"), method_named(other), limit), other);
+  if (mixture.per_work == 0) return;
+  totals.mixtures.push_back(mixture.per_work / best.per_work);
+  fmt::print("    gibbs and {} in turns: {:.2f} of the best single sampler by work, {:.2f} by time\n",
+             mixture.work_name, mixture.per_work / best.per_work, mixture.per_second / best.per_second);
+}
+
+void measure(const bench::NamedModel& named, double seconds, bool hindsight, bool with_mixtures,
+             Totals& totals) {
   const Graph graph = compile(named.model, named.evidence);
   std::vector<std::vector<double>> truth;
   try {
@@ -113,7 +310,7 @@ void measure(const bench::NamedModel& named, double seconds, bool hindsight, Tot
   } catch (const Error&) {
     return;
   }
-  const Run race = run_method(named, "race", seconds, false);
+  const RaceRun race = run_race(named, seconds);
   const Coverage coverage = compare(race.answer, graph, truth);
   ++totals.models;
   totals.converged += race.answer.converged ? 1 : 0;
@@ -127,50 +324,31 @@ void measure(const bench::NamedModel& named, double seconds, bool hindsight, Tot
   }
   fmt::print("{:28} {:26} {:>3} {:6.2f} {:7.2f} {:7.4f} {:8.0f} {:5.3f} {:5.3f} {:5.1f} {:7.4f} {}{}\n",
              named.name.substr(0, 28), race.answer.provenance.method, race.answer.converged ? "yes" : "no",
-             race.answer.provenance.seconds, race.cpu, race.answer.diagnostics.rhat_max,
-             race.answer.diagnostics.ess_min, coverage.within_two, coverage.within_three, coverage.largest_z,
+             race.answer.provenance.seconds, race.effort.cpu, race.answer.diagnostics.rhat_max,
+             race.effort.ess, coverage.within_two, coverage.within_three, coverage.largest_z,
              coverage.largest_error, coverage.without_error, bad ? " WRONG" : "");
-  if (hindsight && race.answer.converged) {
-    double best = 0, gibbs = 0;
-    std::string best_name;
-    for (const Method& method : all_methods()) {
-      if (method.enter == nullptr || method.name == "herded-gibbs") continue;
-      InferenceOptions options;
-      options.method = method.name;
-      options.evidence = named.evidence;
-      if (!why_not(method, Problem(graph, options), Task::marginals).empty()) continue;
-      const Run single = run_method(named, method.name, seconds, true);
-      if (single.answer.diagnostics.rhat_max > 1.01) continue;
-      if (method.name == "gibbs") gibbs = single.ess_per_second();
-      if (single.ess_per_second() > best) best = single.ess_per_second(), best_name = method.name;
-    }
-    if (best > 0) {
-      totals.efficiency.push_back(race.ess_per_second() / best);
-      if (gibbs > 0) totals.against_gibbs.push_back(race.ess_per_second() / gibbs);
-      fmt::print("    {:.2f} of the best of hindsight ({}), {} plain gibbs\n", race.ess_per_second() / best,
-                 best_name,
-                 gibbs > 0 ? fmt::format("{:.2f} of", race.ess_per_second() / gibbs)
-                           : std::string("converged, unlike"));
-    }
-  }
-  for (const RaceEntry& entry : race.answer.race)
-    if (std::getenv("RACE_ENTRIES") != nullptr)
+  if (std::getenv("RACE_ENTRIES") != nullptr)
+    for (const RaceEntry& entry : race.answer.race)
       fmt::print("      {:36} work {:9.3g} ess/work {:9.3g} R-hat {:.4f} nested {:.4f} {}{}\n", entry.method,
                  entry.work, entry.ess_per_work, entry.rhat_max, entry.nested_rhat_max,
                  entry.chosen ? "chosen " : "", entry.note);
+  if (hindsight) compare_with_singles(named, race, seconds, with_mixtures, totals);
   std::fflush(stdout);
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
+  const tbb::global_control one_thread(tbb::global_control::max_allowed_parallelism, 1);
   double seconds = 10;
-  bool hindsight = false;
+  bool hindsight = false, mixtures = false;
   std::vector<bench::NamedModel> models;
   bool files = false;
   for (int a = 1; a < argc; ++a) {
     if (std::strcmp(argv[a], "--hindsight") == 0) {
       hindsight = true;
+    } else if (std::strcmp(argv[a], "--mixtures") == 0) {
+      hindsight = mixtures = true;
     } else if (char* end = nullptr; std::strtod(argv[a], &end) > 0 && *end == 0) {
       seconds = std::atof(argv[a]);
     } else {
@@ -182,18 +360,19 @@ int main(int argc, char** argv) {
   fmt::print("{:28} {:26} {:>3} {:>6} {:>7} {:>7} {:>8} {:>5} {:>5} {:>5} {:>7} {}\n", "MODEL", "METHOD",
              "ok", "wall s", "cpu s", "R-hat", "ESS", "1.96", "3", "max z", "max err", "without error");
   Totals totals;
-  for (const bench::NamedModel& named : models) measure(named, seconds, hindsight, totals);
+  for (const bench::NamedModel& named : models) measure(named, seconds, hindsight, mixtures, totals);
   fmt::print(
       "\n{} models, {} converged within {} s, {} of these wrong; entries of converged runs within 1.96 "
       "errors {:.3f}, within 3 {:.4f}\n",
       totals.models, totals.converged, seconds, totals.wrong_but_converged,
       totals.within_two / totals.entries, totals.within_three / totals.entries);
-  if (hindsight) {
-    fmt::print(
-        "effective samples per processor second against the best single method of hindsight: median "
-        "{:.2f} of {} models; against plain Gibbs where that converges: median {:.2f} of {}\n",
-        median(totals.efficiency), totals.efficiency.size(), median(totals.against_gibbs),
-        totals.against_gibbs.size());
-  }
+  print_share("effective samples per work against the best single sampler", totals.by_work);
+  print_share("effective samples per processor second against it", totals.by_second);
+  print_share("effective samples per work against plain Gibbs", totals.gibbs_by_work);
+  print_share("effective samples per processor second against it", totals.gibbs_by_second);
+  print_share("mixtures with Gibbs per work against the best single sampler", totals.mixtures);
+  if (hindsight)
+    fmt::print("some single sampler converged where the race did not: {}; Gibbs did not where it did: {}\n",
+               totals.converged_alone, totals.gibbs_failed);
   return totals.wrong_but_converged;
 }

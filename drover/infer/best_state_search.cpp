@@ -11,6 +11,7 @@
 #include "drover/infer/iterated_modes.hpp"
 #include "drover/infer/junction_tree.hpp"
 #include "drover/infer/sequential_reweighting.hpp"
+#include "drover/infer/tabu_search.hpp"
 #include "drover/infer/tree_neighbourhoods.hpp"
 
 namespace drover {
@@ -24,6 +25,9 @@ constexpr std::uint64_t dive_dead_ends = 50;
 constexpr std::uint64_t bound_work = 60'000'000;
 constexpr std::uint64_t first_turn = 10'000'000, longest_turn = 300'000'000;
 constexpr std::size_t largest_region = 4000;
+constexpr std::uint64_t first_changes = 20'000'000;  // a few hundredths of a second
+constexpr std::size_t most_changes = 50'000;         // values of all variables
+constexpr std::uint64_t cheaper_entries = 4;         // an entry costs a tabu search less than a propagation
 
 }  // namespace
 
@@ -80,7 +84,7 @@ class BestStateSearch::Engine {
 
  private:
   enum class Phase { first_dives, bound, second_dives, turns };
-  enum Way : std::size_t { search, around, trees, ways };
+  enum Way : std::size_t { search, around, trees, changes, ways };
 
   void begin(const RunControl& control) {
     begun_ = true;
@@ -90,9 +94,16 @@ class BestStateSearch::Engine {
     std::iota(order_.begin(), order_.end(), 0);
     consistency_.emplace(*network_, order_);
     trees_.emplace(*network_);
+    if (network_->unary.size() <= most_changes) tabu_.emplace(*network_);
     can_search_ = graph_.size() <= searched_variables;
     take_bound("climbing");
     if (!can_search_) phase_ = Phase::bound;
+    if (!proven_ && tabu_) {
+      std::vector<Value> x(graph_.size());
+      for (VariableId v = 0; v < x.size(); ++v) x[v] = consistency_->supported_value(v);
+      tabu_->start(x);
+      change(first_changes / cheaper_entries, control);
+    }
   }
 
   // Makes the costs consistent; their bound and the state that they support are taken, and a search begins
@@ -216,11 +227,22 @@ class BestStateSearch::Engine {
         if (state_.empty()) return;
         search_trees(budget, control);
         break;
+      case changes:
+        if (!tabu_) return;
+        change(budget, control);
+        break;
       case ways:
         break;
     }
     if (way != search)
       share_[way] = log_score_ > before ? std::min(2.0, share_[way] * 2) : std::max(0.25, share_[way] / 2);
+  }
+
+  void change(std::uint64_t budget, const RunControl& control) {
+    // From the best state of all, when another way found it.
+    if (!state_.empty() && network_->cost(state_) < tabu_->best_cost()) tabu_->start(state_);
+    work_ += tabu_->run(cheaper_entries * budget, random_, control) / cheaper_entries;
+    if (!tabu_->best().empty()) offer(tabu_->best(), "tabu search");
   }
 
   void search_around(std::uint64_t budget, const RunControl& control) {
@@ -290,9 +312,10 @@ class BestStateSearch::Engine {
   std::optional<SoftConsistency> consistency_;
   std::optional<BranchAndBound> search_;
   std::optional<TreeNeighbourhoods> trees_;
+  std::optional<TabuSearch> tabu_;
   std::uint64_t counted_ = 0, work_end_ = 0, turn_work_ = first_turn;
   std::size_t turn_ = 0, round_ = 0, idle_trees_ = 0;
-  std::array<double, ways> share_{1, 1, 1};
+  std::array<double, ways> share_{1, 1, 1, 1};
   double freed_ = 10, tree_table_ = 1024;
 
  public:

@@ -7,6 +7,7 @@
 //   search   hybrid best-first branch and bound: the proof
 //   around   branch and bound with most variables fixed at the best state, more or fewer as that succeeds
 //   trees    large neighbourhoods of bounded width, solved exactly
+//   changes  tabu search over changes of one variable: a good state within moments, which all else prunes by
 //   others   states from elsewhere, such as annealing, offered by the caller
 //
 // Small models are solved at once by the junction tree. Every way works with the best state and the bound of

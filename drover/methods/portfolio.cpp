@@ -307,7 +307,8 @@ BestStateResult map(const Problem& problem, const RunControl& control) {
 
 Method portfolio_method() {
   return {"portfolio",
-          "branch and bound, reweighted bounds, large neighbourhoods and annealing in turns: a state, a "
+          "branch and bound, reweighted bounds, tabu search, large neighbourhoods and annealing in turns: a "
+          "state, a "
           "bound, a proof",
           "Allouche et al. 2015; Kolmogorov 2015; Hamze and de Freitas 2004",
           why_not,

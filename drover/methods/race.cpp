@@ -3,13 +3,15 @@
 //
 //   heats      all contestants run until they have done the same counted work (sweep_cost.hpp), which doubles
 //              from heat to heat; those whose slowest entries gain far fewer effective samples per work than
-//              the best contestant's leave (successive halving: Karnin, Koren and Somekh 2013);
+//              the best contestant's leave (successive halving: Karnin, Koren and Somekh 2013). No pilot and
+//              no heat is worth more than the work that is left to the leader: where it would meet its
+//              targets about as soon, it goes on alone;
 //   escalation when the winner is far from its targets, tempering and blocked Gibbs with larger tables enter;
 //   final      the winner runs on, until R-hat <= 1.01 and ESS >= 400 hold for every entry and the groups of
 //              chains have forgotten their starts (nested_rhat.hpp), or until the budget or the time is used.
 //
-// The first quarter of every run counts as burn-in, however long the run becomes. Without a time limit
-// nothing depends on the clock: same seed, same bits. A winner that disagrees with another contestant which
+// Burn-in is the first quarter of a pilot; of longer runs a quarter or ten autocorrelation times of the
+// slowest entries, whichever is less. Without a time limit nothing depends on the clock: same seed, same bits. A winner that disagrees with another contestant which
 // had come as far is not called converged.
 //
 // When it fails: a mode that no contestant and no start came near is not seen. A pilot is a short look: where
@@ -31,7 +33,7 @@ namespace {
 
 // About two minutes of one core.
 constexpr double work_budget = 1.2e11;
-constexpr double first_heat_work = 3e6;
+constexpr double first_heat_work = 2e6;
 constexpr std::uint64_t least_sweeps = 32;
 // R-hat of fewer draws says little, however many chains there are.
 constexpr std::uint64_t least_draws = 256;
@@ -42,10 +44,12 @@ constexpr double most_pilot_share = 0.03;
 constexpr double most_heats_share[] = {0.2, 0.4};
 // A leader that would need so many times its work to meet the targets calls for escalation; from the second
 // figure on at once, without further heats.
-constexpr double far = 8, out_of_sight = 100;
+constexpr double far = 16, out_of_sight = 100;
+// Most pilots find nothing better than the leader: they must cost that many times less than it needs.
+constexpr double pilot_odds = 2;
 // After heat h contestants stay whose rate is at least this share of the best.
 constexpr double staying_share[] = {0.25, 0.4, 0.6};
-constexpr double burn_in_share = 0.25;
+constexpr double burn_in_share = 0.25, burn_in_times = 10;
 constexpr double most_dual_entries = 20'000;
 
 struct Contestant {
@@ -74,8 +78,10 @@ class Race {
   void add(std::string_view method, std::size_t block_entries = 0);
   void enter(std::size_t k, const std::function<void()>& then);
   void first_pilot(Contestant& one);
+  void play_on(std::size_t next);
   void place(LiveChains& chains);
   void advance(Contestant& one, std::uint64_t sweeps);
+  bool grow(Contestant& one);
   void look(Contestant& one);
   void leave(Contestant& one, std::string note);
   void heats();
@@ -90,7 +96,11 @@ class Race {
   Contestant* leader();
   bool has_met_targets(const Contestant& one) const;
   /// How many times the kept sweeps it would take to meet the targets.
-  double work_factor(const Standing& standing) const;
+  double work_factor(const Contestant& one) const;
+  /// The work that it would take to meet the targets.
+  double work_left(const Contestant& one) const;
+  /// What the pilot of one that has not entered yet will cost, about.
+  double pilot_work(const Contestant& one) const;
   double rate(const Contestant& one) const {
     return one.standing.ess_per_sweep / one.chains->work_per_sweep();
   }
@@ -160,11 +170,17 @@ void Race::add(std::string_view method, std::size_t block_entries) {
 void Race::enter(std::size_t k, const std::function<void()>& then) {
   if (k == contestants_.size() || winner_ != nullptr) return then();
   Contestant& one = contestants_[k];
+  play_on(k);
   bool entered = false;
+  const Contestant* best = leader();
   const bool late = k > 0 && heats_are_over();
-  if (late) one.entry.note = "no time was left for its pilot";
+  const bool useless = !by_sweeps_ && best != nullptr && work_left(*best) <= pilot_odds * pilot_work(one);
+  if (late)
+    one.entry.note = "no time was left for its pilot";
+  else if (useless)
+    one.entry.note = fmt::format("not tried: a pilot takes longer than {} needs", best->name);
   try {
-    if (!late)
+    if (!late && !useless)
       one.facts = one.method->enter(problem_, one.options, stage_, [&](LiveChains& chains) {
         entered = true;
         one.chains = &chains;
@@ -178,6 +194,16 @@ void Race::enter(std::size_t k, const std::function<void()>& then) {
     one.entry.note = error.what();
   }
   if (!entered) enter(k + 1, then);
+}
+
+// While the leader needs less than the pilots of all that have not entered.
+void Race::play_on(std::size_t next) {
+  Contestant* best = leader();
+  if (best == nullptr || by_sweeps_) return;
+  double pilots = 0;
+  for (std::size_t k = next; k < contestants_.size(); ++k) pilots += pilot_work(contestants_[k]);
+  while (!has_met_targets(*best) && !is_over() && work_left(*best) <= pilot_odds * pilots)
+    if (!grow(*best)) return;
 }
 
 void Race::place(LiveChains& chains) {
@@ -220,9 +246,23 @@ void Race::advance(Contestant& one, std::uint64_t sweeps) {
   work_ += done;
   one.entry.work += done;
   one.entry.sweeps = one.chains->sweeps_done();
-  if (!problem_.options().chains.burn_in)
-    one.chains->discard_before(
-        static_cast<std::uint64_t>(burn_in_share * static_cast<double>(one.chains->sweeps_done())));
+  if (!problem_.options().chains.burn_in) {
+    double burn_in = burn_in_share * static_cast<double>(one.chains->sweeps_done());
+    if (one.standing.ess_per_sweep > 0)
+      burn_in = std::min(burn_in, burn_in_times * one.chains->chains() / one.standing.ess_per_sweep);
+    one.chains->discard_before(static_cast<std::uint64_t>(burn_in));
+  }
+}
+
+// As far as it seems to need, twice its sweeps at most; false when nothing moved.
+bool Race::grow(Contestant& one) {
+  const std::uint64_t done = one.chains->sweeps_done();
+  const double growth = by_sweeps_ ? 2 : std::clamp(1.1 * work_factor(one), 1.25, 2.0);
+  advance(one, done + std::max<std::uint64_t>(
+                          8, static_cast<std::uint64_t>((growth - 1) * static_cast<double>(done))));
+  if (one.chains->sweeps_done() == done) return false;
+  look(one);
+  return true;
 }
 
 void Race::look(Contestant& one) {
@@ -267,13 +307,30 @@ bool Race::has_met_targets(const Contestant& one) const {
          (target_mcse_ == 0 || worst.mcse_max <= target_mcse_);
 }
 
-double Race::work_factor(const Standing& standing) const {
-  const Diagnostics& worst = standing.diagnostics;
-  if (!std::isfinite(worst.rhat_max) || !std::isfinite(worst.ess_min)) return 100;
-  double factor = std::max((worst.rhat_max * worst.rhat_max - 1) / (target_rhat_ * target_rhat_ - 1),
-                           400 / std::max(1e-3, worst.ess_min));
+double Race::work_factor(const Contestant& one) const {
+  const Diagnostics& worst = one.standing.diagnostics;
+  if (!std::isfinite(worst.rhat_max) || !(worst.ess_min > 0)) return 100;
+  const auto excess = [](double rhat) { return rhat * rhat - 1; };
+  double factor = std::max(excess(worst.rhat_max) / excess(target_rhat_), 400 / worst.ess_min);
   if (target_mcse_ > 0) factor = std::max(factor, std::pow(worst.mcse_max / target_mcse_, 2));
+  if (one.standing.nested_rhat_max > target_rhat_)
+    factor = std::max(factor, excess(one.standing.nested_rhat_max) / excess(target_rhat_));
+  if (!one.standing.starts_forgotten) factor = std::max(factor, 2.0);
   return factor;
+}
+
+double Race::work_left(const Contestant& one) const {
+  if (has_met_targets(one)) return 0;
+  const double draws =
+      static_cast<double>(least_draws) / static_cast<double>(std::max<std::uint64_t>(1, one.chains->draws()));
+  return std::max({0.1, work_factor(one) - 1, draws - 1}) * static_cast<double>(one.chains->sweeps_done()) *
+         one.chains->work_per_sweep();
+}
+
+double Race::pilot_work(const Contestant& one) const {
+  constexpr double usual_chains = 64;
+  const double sweep = sweep_cost(one.method->name, problem_.graph().is_spin(), sweep_size(problem_.graph()));
+  return std::max({first_heat_work, heat_work_, static_cast<double>(least_sweeps) * usual_chains * sweep});
 }
 
 void Race::heats() {
@@ -290,8 +347,12 @@ void Race::heats() {
         if (one != best && !(score(*one) >= share * score(*best)))
           leave(*one, fmt::format("left after heat {}: fewer effective samples per work", heat + 1));
     if (running().size() <= 1 || heats_are_over()) return;
-    if (!escalated_ && work_factor(best->standing) > out_of_sight) return;
+    if (!escalated_ && work_factor(*best) > out_of_sight) return;
     heat_work_ *= 2;
+    double others = 0;
+    for (const Contestant* one : running())
+      if (one != best) others += std::max(0.0, heat_work_ - one->entry.work);
+    if (!by_sweeps_ && work_left(*best) <= pilot_odds * others) return;
     bool moved = false;  // chains whose sweeps are all done stand still
     for (Contestant* one : running()) {
       if (heats_are_over()) break;
@@ -312,7 +373,7 @@ void Race::second_wave() {
   Contestant* best = leader();
   const std::size_t before = contestants_.size();
   escalated_ = true;
-  if (best != nullptr && !by_sweeps_ && !heats_are_over() && work_factor(best->standing) > far) {
+  if (best != nullptr && !by_sweeps_ && !heats_are_over() && work_factor(*best) > far) {
     add("tempering");
     if (std::ranges::any_of(contestants_, [](const auto& one) { return one.name == "blocked-gibbs"; }))
       add("blocked-gibbs", 512);
@@ -334,14 +395,8 @@ void Race::finals() {
   for (Contestant* one : running())
     if (one != winner) leave(*one, "left after the heats: fewer effective samples per work");
   phase_ = "sampling: " + winner->name;
-  while (!is_over() && (by_sweeps_ || !has_met_targets(*winner))) {
-    const auto done = winner->chains->sweeps_done();
-    const double growth = by_sweeps_ ? 2 : std::clamp(1.1 * work_factor(winner->standing), 1.25, 2.0);
-    advance(*winner, done + std::max<std::uint64_t>(
-                                8, static_cast<std::uint64_t>((growth - 1) * static_cast<double>(done))));
-    if (winner->chains->sweeps_done() == done) break;
-    look(*winner);
-  }
+  while (!is_over() && (by_sweeps_ || !has_met_targets(*winner)))
+    if (!grow(*winner)) break;
   finish(*winner);
 }
 
@@ -420,9 +475,8 @@ std::string Race::reason(const Contestant& winner) const {
 }
 
 MarginalsResult Race::run() {
-  for (std::string_view method :
-       {"gibbs", "blocked-gibbs", "primal-dual", "tree-primal-dual", "swendsen-wang", "partial-swendsen-wang",
-        "generalized-swendsen-wang", "gwg"})
+  for (std::string_view method : {"gibbs", "swendsen-wang", "blocked-gibbs", "generalized-swendsen-wang",
+                                  "primal-dual", "tree-primal-dual", "partial-swendsen-wang", "gwg"})
     add(method);
   if (contestants_.empty()) add("tempering");
   if (contestants_.empty()) throw Error(ErrorKind::misfit, "no sampler fits this model");

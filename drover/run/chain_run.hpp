@@ -127,7 +127,7 @@ class ChainRun {
   }
 
   /// Counts the whole segments that begin before this sweep as burn-in, all but the last. Where it is to be
-  /// must not be decided by looking at draws.
+  /// may depend on how fast the draws move, never on what they say.
   void discard_before(std::uint64_t sweep) {
     std::size_t count = 0;
     while (count + 1 < store_.segments() && burn_in() < sweep)
