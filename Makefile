@@ -10,7 +10,7 @@ CONFIGURE = cmake $(call begin_with,build) --preset
 CONFIGURE_FUZZ = cmake $(call begin_with,build-fuzz) --preset fuzz
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-test setup-bench build run python mpi reference test quick-test simd fuzz mutants bench install deb dist format tidy sanitize clean
+.PHONY: help setup setup-test setup-bench build run python mpi reference test quick-test simd fuzz differential mutants bench install deb dist format tidy sanitize clean
 
 help: ## show this list
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -62,6 +62,11 @@ fuzz: setup-test ## hunt for faults in every reader for FUZZ_SECONDS each (defau
 	@$(CONFIGURE_FUZZ) > /dev/null
 	@cmake --build build-fuzz -j$(JOBS)
 	@tools/fuzz $${FUZZ_SECONDS:-60}
+
+differential: setup-test ## put QUESTIONS random small models (default 2000, from FIRST on) through every method, against the sum over all states
+	@cmake --preset release > /dev/null
+	@cmake --build build -j$(JOBS) --target test_differential
+	@DROVER_FIRST_QUESTION=$${FIRST:-0} DROVER_QUESTIONS=$${QUESTIONS:-2000} build/bin/test_differential
 
 mutants: setup-test ## read MUTANTS damaged NetCDF files (default 100000): each must be read or refused
 	@cmake --preset release > /dev/null

@@ -12,8 +12,9 @@ namespace drover::app {
 
 namespace {
 
-Given read_json(const std::string& path, const std::function<bool(std::string_view)>& takes) {
-  const nlohmann::json result = nlohmann::json::parse(read_whole_file(path), nullptr, false);
+Given settings_in(const std::string& text, const std::string& path,
+                  const std::function<bool(std::string_view)>& takes) {
+  const nlohmann::json result = nlohmann::json::parse(text, nullptr, false);
   if (!result.is_object() || !result.contains("settings") || !result["settings"].is_object())
     fail_at({path}, "expected a JSON result with a \"settings\" object");
   Given values;
@@ -39,10 +40,9 @@ void add(const std::string& path, std::string_view key, const toml::node& node, 
 
 }  // namespace
 
-Given read_config(const std::string& path, const std::string& command,
-                  const std::function<bool(std::string_view)>& takes) {
-  if (path.ends_with(".json")) return read_json(path, takes);
-  const std::string text = read_whole_file(path);
+Given config_in(const std::string& text, const std::string& path, const std::string& command,
+                const std::function<bool(std::string_view)>& takes) {
+  if (path.ends_with(".json")) return settings_in(text, path, takes);
   Given values;
   try {
     const toml::table table = toml::parse(text, path);
@@ -55,6 +55,11 @@ Given read_config(const std::string& path, const std::string& command,
     fail_at({path, error.source().begin.line, error.source().begin.column}, std::string(error.description()));
   }
   return values;
+}
+
+Given read_config(const std::string& path, const std::string& command,
+                  const std::function<bool(std::string_view)>& takes) {
+  return config_in(read_whole_file(path), path, command, takes);
 }
 
 }  // namespace drover::app

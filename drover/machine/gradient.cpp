@@ -150,10 +150,16 @@ class BlockGibbsGradient : public GradientSource {
   }
   std::string_view objective() const override { return moment_gap; }
 
-  void save(SaveArchive& archive) override { hidden_.visit(archive); }
-  void load(LoadArchive& archive) override { hidden_.visit(archive); }
+  void save(SaveArchive& archive) override { visit(archive); }
+  void load(LoadArchive& archive) override { visit(archive); }
 
  private:
+  template <class Archive>
+  void visit(Archive& archive) {
+    hidden_.visit(archive);
+    archive(hidden_means_);
+  }
+
   void follow_hidden_means(std::span<const float> of_batch) {
     constexpr float follow = 0.01F;
     if (hidden_means_.empty()) hidden_means_.assign(of_batch.begin(), of_batch.end());

@@ -35,6 +35,11 @@ constexpr double usual_work = 1e10, usual_sweeps = 2000;
 BestStateResult map(const Problem& problem, const RunControl& control) {
   const Chains& chains = problem.options().chains;
   const Graph& graph = problem.graph();
+  if (graph.size() == 0) {  // evidence has decided everything
+    BestStateResult result;
+    result.log_score = graph.log_constant;
+    return result;
+  }
   const double cost = spin_updates(graph);
   AnnealOptions options;
   options.seed = problem.options().seed;

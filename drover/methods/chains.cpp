@@ -353,13 +353,14 @@ std::span<const std::uint64_t> JointCounter::counts(std::size_t group, std::size
   return {counts_.data() + group * offsets_.back() + offsets_[set], offsets_[set + 1] - offsets_[set]};
 }
 
-void JointCounter::fill(MarginalsResult& result) const {
+void JointCounter::fill(MarginalsResult& result, double share) const {
   double draws = 0;
   std::vector<std::size_t> groups;  // that have draws
   for (std::size_t g = 0; g < groups_; ++g) {
     draws += static_cast<double>(draws_[g]);
     if (draws_[g] > 0) groups.push_back(g);
   }
+  const double effective = std::min(draws, share * result.diagnostics.ess_min);
   for (std::size_t s = 0; s < sets_.size(); ++s) {
     const std::size_t entries = offsets_[s + 1] - offsets_[s];
     std::vector<double> joint(entries, not_known), error(entries, not_known);
@@ -373,6 +374,10 @@ void JointCounter::fill(MarginalsResult& result) const {
       }
       const auto count = static_cast<double>(groups.size());
       if (count > 1) error[e] = std::sqrt(squares / (count * (count - 1)));
+      // Few chains agree by chance: no error is smaller than that of as many independent draws as the slowest
+      // variable had. A count of one more than was seen keeps states that were not met from being certain.
+      const double p = (total + 1) / (draws + 2);
+      if (effective > 0) error[e] = std::fmax(error[e], std::sqrt(p * (1 - p) / effective));
     }
     if (s < pairs_) {
       result.pairs.emplace_back(sets_[s][0], sets_[s][1]);

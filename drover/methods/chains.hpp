@@ -70,7 +70,8 @@ void check_resumed_burn_in(const InferenceOptions& options, std::uint64_t burn_i
 void note_resolved(const ChainOptions& options, RunFacts& facts);
 
 /// Counts joint states of the pairs that share a factor (options.pairs) and of the sets asked for
-/// (options.joint), in up to 16 groups of chains, whose disagreement gives the standard error.
+/// (options.joint), in up to 16 groups of chains, whose disagreement gives the standard error, unless the
+/// effective sample size of the marginals gives a larger one.
 class JointCounter {
  public:
   /// Raises misfit when the counts would need more than the memory limit.
@@ -79,7 +80,8 @@ class JointCounter {
   void count(std::uint32_t chain, std::span<const Value> x);
   /// Adds what the other ranks counted.
   void add_up(const Ranks& ranks);
-  void fill(MarginalsResult& result) const;
+  /// `share`: of the sweeps that result.diagnostics are about, those that were counted.
+  void fill(MarginalsResult& result, double share = 1) const;
 
  private:
   std::span<const std::uint64_t> counts(std::size_t group, std::size_t set) const;

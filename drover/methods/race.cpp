@@ -89,7 +89,7 @@ class Race {
   void finals();
   void finish(Contestant& winner);
   void widen_errors();
-  void count_joints(Contestant& winner);
+  void count_joints(Contestant& winner, JointCounter& counter);
   std::string reason(const Contestant& winner) const;
 
   std::vector<Contestant*> running();
@@ -400,10 +400,9 @@ void Race::finals() {
   finish(*winner);
 }
 
-void Race::count_joints(Contestant& winner) {
+void Race::count_joints(Contestant& winner, JointCounter& counter) {
   constexpr std::uint64_t draws = 256;
   const std::uint64_t gap = std::max<std::uint64_t>(1, winner.chains->sweeps_done() / (2 * draws));
-  JointCounter counter(problem_, winner.chains->chains());
   std::vector<Value> x(problem_.graph().size());
   for (std::uint64_t d = 0; d < draws && !(d > 0 && control_.should_stop()); ++d) {
     winner.chains->run_to(winner.chains->sweeps_done() + gap, stage_);
@@ -412,7 +411,6 @@ void Race::count_joints(Contestant& winner) {
       counter.count(c, x);
     }
   }
-  counter.fill(result_);
 }
 
 // Of n effective draws none need have met an event of probability 1 / n: no error is smaller than that, be
@@ -428,13 +426,13 @@ void Race::widen_errors() {
 }
 
 void Race::finish(Contestant& winner) {
-  if (JointCounter::wanted(problem_)) count_joints(winner);
-  MarginalsResult kept = std::move(result_);
+  std::optional<JointCounter> joints;
+  const std::uint64_t before = winner.chains->sweeps_done();
+  if (JointCounter::wanted(problem_)) count_joints(winner, joints.emplace(problem_, winner.chains->chains()));
   result_ = winner.chains->result();
-  result_.pairs = std::move(kept.pairs);
-  result_.pair_marginals = std::move(kept.pair_marginals);
-  result_.joints = std::move(kept.joints);
-  result_.joint_mcse = std::move(kept.joint_mcse);
+  if (joints)
+    joints->fill(result_, static_cast<double>(winner.chains->sweeps_done() - before) /
+                              static_cast<double>(winner.chains->sweeps_done()));
   widen_errors();
   winner.entry.chosen = true;
   winner.entry.sweeps = winner.chains->sweeps_done();

@@ -22,6 +22,11 @@ double number(const json& value, const char* what) {
   return value.get<double>();
 }
 
+VariableId variable(const json& value, const char* expected) {
+  if (!value.is_number_unsigned() || value.get<std::uint64_t>() >= no_variable) refuse(expected);
+  return value.get<VariableId>();
+}
+
 }  // namespace
 
 json parse_question(const std::string& body) {
@@ -34,11 +39,11 @@ std::vector<Finding> findings_in(const json& question) {
   std::vector<Finding> findings;
   const auto list = question.find("findings");
   if (list == question.end()) return findings;
-  if (!list->is_array()) refuse("findings: expected [[variable, [likelihood, ...]], ...]");
+  constexpr const char* expected = "findings: expected [[variable, [likelihood, ...]], ...]";
+  if (!list->is_array()) refuse(expected);
   for (const json& one : *list) {
-    if (!one.is_array() || one.size() != 2 || !one[0].is_number_unsigned() || !one[1].is_array())
-      refuse("findings: expected [[variable, [likelihood, ...]], ...]");
-    Finding finding{one[0].get<VariableId>(), {}};
+    if (!one.is_array() || one.size() != 2 || !one[1].is_array()) refuse(expected);
+    Finding finding{variable(one[0], expected), {}};
     for (const json& value : one[1]) finding.likelihood.push_back(number(value, "findings"));
     findings.push_back(std::move(finding));
   }
@@ -63,11 +68,9 @@ std::vector<VariableId> variables_in(const json& question) {
   std::vector<VariableId> variables;
   const auto list = question.find("variables");
   if (list == question.end()) return variables;
-  if (!list->is_array()) refuse("variables: expected a list of numbers");
-  for (const json& one : *list) {
-    if (!one.is_number_unsigned()) refuse("variables: expected a list of numbers");
-    variables.push_back(one.get<VariableId>());
-  }
+  constexpr const char* expected = "variables: expected a list of numbers";
+  if (!list->is_array()) refuse(expected);
+  for (const json& one : *list) variables.push_back(variable(one, expected));
   return variables;
 }
 

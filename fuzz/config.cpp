@@ -1,0 +1,14 @@
+// Options from a TOML file, and from the settings of a JSON result.
+#include "app/config_file.hpp"
+#include "readers.hpp"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace drover;
+  const std::string text(fuzz::as_text(data, size));
+  for (const char* name : {"input.toml", "input.json"}) try {
+      app::config_in(text, name, "marginals", [](std::string_view) { return true; });
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::bad_data) throw;
+    }
+  return 0;
+}
