@@ -1,6 +1,8 @@
 // drover man and drover completion: both generated from the option table.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cctype>
 
 #include "app/commands.hpp"
@@ -146,8 +148,11 @@ std::string exit_status() {
          "interrupted before there was any result.\n";
 }
 
+/// "tag train" has the page drover-tag-train.
 std::string page_name(const Command& command) {
-  return "drover\\-" + roff(command.name);
+  std::string name = "drover-" + command.name;
+  std::ranges::replace(name, ' ', '-');
+  return roff(name);
 }
 
 /// drover.1: what there is.
@@ -177,10 +182,9 @@ std::string overview() {
 
 /// drover-COMMAND.1
 std::string manual(const Command& command) {
-  std::string upper = command.name;
+  std::string upper = page_name(command);
   for (char& c : upper) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
-  std::string text =
-      fmt::format(".TH DROVER\\-{} 1 \"\" \"drover {}\" \"User Commands\"\n", roff(upper), version());
+  std::string text = fmt::format(".TH {} 1 \"\" \"drover {}\" \"User Commands\"\n", upper, version());
   text += fmt::format(".SH NAME\n{} \\- {}\n.SH SYNOPSIS\n.B drover {}\n", page_name(command),
                       roff(command.summary), roff(command.name));
   for (const Argument& argument : command.arguments)
@@ -226,12 +230,12 @@ Command completion_command() {
 Command man_command() {
   return {"man",
           "print a manual page (roff)",
-          {{"COMMAND", "the command that it is about; without it, an overview", false, true}},
+          {{"COMMAND", "the command that it is about, one word or two; without it, an overview", true, true}},
           "drover man marginals | man -l -",
           {},
           [](const Call& call) {
-            const bool about_all = call.arguments.empty() || call.arguments[0].empty();
-            print_text(about_all ? overview() : manual(call.arguments[0]));
+            const std::string name = fmt::to_string(fmt::join(call.arguments, " "));
+            print_text(name.empty() ? overview() : manual(name));
             return 0;
           }};
 }

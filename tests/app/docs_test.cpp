@@ -41,9 +41,9 @@ TEST(Docs, ExamplesRun) {
     if (command.name == "completion" || command.name == "man" || command.name == "bench") continue;
     if (command.name == "serve") continue;  // which goes on until it is stopped
     const std::string example(command.example);
-    const std::string line = "cd " + folder.file("") +
-                             " && PATH=" + std::filesystem::path(DROVER_COMMAND).parent_path().string() +
-                             ":$PATH " + example + " > out.txt 2> error.txt";
+    const std::string line = "cd " + folder.file("") + " && export PATH=" +
+                             std::filesystem::path(DROVER_COMMAND).parent_path().string() + ":$PATH && { " +
+                             example + "; } > out.txt 2> error.txt";
     EXPECT_EQ(std::system(line.c_str()), 0) << example << "\n"
                                             << testing::read_whole(folder.file("error.txt"));
   }
