@@ -3,11 +3,9 @@ PREFIX ?= /usr/local
 JOBS ?= $(shell nproc)
 DROVER := build/bin/drover
 EXAMPLE := models/sprinkler.bif
-# A build from nothing compiles the sources of a folder in batches, in two thirds of the time; a build folder stays as it was
-# begun. BATCHES=OFF begins one that is faster after an edit.
-begin_with = $(if $(BATCHES),-DDROVER_BATCHES=$(BATCHES),$(if $(wildcard $(1)/CMakeCache.txt),,-DDROVER_BATCHES=ON))
-CONFIGURE = cmake $(call begin_with,build) --preset
-CONFIGURE_FUZZ = cmake $(call begin_with,build-fuzz) --preset fuzz
+# ON compiles the sources of a folder in batches: faster from nothing, slower after an edit.
+BATCHES ?= OFF
+CONFIGURE := cmake -DDROVER_BATCHES=$(BATCHES) --preset
 
 .DEFAULT_GOAL := help
 .PHONY: help setup setup-test setup-bench build run python mpi reference test quick-test simd fuzz differential mutants bench install deb dist format tidy sanitize clean
@@ -46,7 +44,7 @@ test: setup ## build, then run every test and a short fuzzing of each reader
 	@$(CONFIGURE) release > /dev/null
 	@cmake --build build -j$(JOBS)
 	@ctest --preset release -j$(JOBS)
-	@$(CONFIGURE_FUZZ) > /dev/null
+	@$(CONFIGURE) fuzz > /dev/null
 	@cmake --build build-fuzz -j$(JOBS)
 	@tools/fuzz --repeatable
 
@@ -59,7 +57,7 @@ simd: setup-test ## run what has vector kernels as on machines with AVX2 and wit
 	@tests/same_bits $(DROVER) || [ $$? = 77 ]
 
 fuzz: setup-test ## hunt for faults in every reader for FUZZ_SECONDS each (default 60), anew each time
-	@$(CONFIGURE_FUZZ) > /dev/null
+	@$(CONFIGURE) fuzz > /dev/null
 	@cmake --build build-fuzz -j$(JOBS)
 	@tools/fuzz $${FUZZ_SECONDS:-60}
 
