@@ -104,7 +104,7 @@ install: setup ## install below PREFIX: command, library, headers, Python packag
 	@cmake --build build -j$(JOBS) --target drover_manual drover_reproduce drover_python
 	@DESTDIR=$(DESTDIR) cmake --install build
 
-deb: setup ## build Debian packages into build/deb (not yet tried on a bare machine: tools/test_deb)
+deb: setup ## build Debian packages into build/deb; tools/test_deb tries them on a bare machine
 	@tools/setup deb
 	@rm -rf build/deb && env -u MAKEFLAGS debian/rules binary > build/deb.log 2>&1 || { tail -20 build/deb.log; exit 1; }
 	@debian/rules clean > /dev/null 2>&1

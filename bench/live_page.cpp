@@ -3,13 +3,15 @@
 //   bench_live_page clicks MODEL ...   from a click to painted bars, of 100 clicks
 //   bench_live_page picture [SIDE]     pictures a second of a grid, and what looking at it costs the sampler
 //   bench_live_page frames [SIDE]      the same without a browser: what making the pictures costs
-//   bench_live_page open [SIDE]        from the first request to the first picture, of a grid that is in
-//   memory bench_live_page memory MINUTES     of a page that is left open
+//   bench_live_page open [SIDE]        from the first request to the first picture, of a grid in memory
+//   bench_live_page memory MINUTES     of a page that is left open, and of its server; so long for either view
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <fstream>
 #include <thread>
 
 #include "drover/core/random.hpp"
@@ -180,6 +182,14 @@ void open(std::uint32_t side) {
              first, now() - session.opened);
 }
 
+/// Resident memory of this process, which is the server's.
+double resident_megabytes() {
+  std::ifstream statm("/proc/self/statm");
+  double pages = 0;
+  statm >> pages >> pages;
+  return pages * static_cast<double>(sysconf(_SC_PAGE_SIZE)) / 1e6;
+}
+
 void memory(double minutes) {
   Session session(grid(64), "grid");
   Chromium& browser = session.browser;
@@ -190,10 +200,14 @@ void memory(double minutes) {
     if (std::string(view) == "Run") browser.run("document.querySelector('.main').click()");
     std::this_thread::sleep_for(std::chrono::seconds(5));
     const double begin = now();
-    for (double next = 0; next <= minutes; next += minutes / 4) {
+    constexpr int looks = 10;
+    for (int look = 0; look <= looks; ++look) {
+      const double next = minutes * look / looks;
       while (now() - begin < 60 * next) std::this_thread::sleep_for(std::chrono::milliseconds(100));
       const auto [bytes, nodes] = browser.memory();
-      fmt::print("{} after {:.1f} min: script memory {:.2f} MB, {} nodes\n", view, next, bytes / 1e6, nodes);
+      fmt::print("{} after {:.1f} min: script memory {:.2f} MB, {} nodes; server {:.0f} MB\n", view, next,
+                 bytes / 1e6, nodes, resident_megabytes());
+      std::fflush(stdout);
     }
   }
 }

@@ -11,7 +11,7 @@
 // --hindsight runs every sampler by itself, with the race's starts, targets and looks, but without a choice
 // to make. Compared are effective samples of the slowest variables (below which 2 % of them lie), pilots of
 // the losers included in the race's effort: per counted work (sweep_cost.hpp) and per second of the
-// processor, where laying out kernels counts too.
+// processor, where laying out kernels counts too; and the effort until the targets are met.
 // --mixtures does the same with Gibbs sampling and another sampler in turns, of equal work, on the same
 // chains.
 #include <fmt/format.h>
@@ -21,6 +21,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
+#include <limits>
 
 #include "bench/race_models.hpp"
 #include "drover/compile/graph.hpp"
@@ -214,6 +215,8 @@ struct Totals {
   int models = 0, converged = 0, wrong_but_converged = 0;
   double within_two = 0, within_three = 0, entries = 0;
   std::vector<double> by_work, by_second, gibbs_by_work, gibbs_by_second, mixtures;
+  std::vector<double> targets_by_work,
+      targets_by_second;    ///< least effort of a single sampler over the race's
   int converged_alone = 0;  ///< some sampler by itself, but not the race
   int gibbs_failed = 0;     ///< where the race converged
 };
@@ -236,10 +239,14 @@ void print_share(const char* what, const std::vector<double>& values) {
 }
 
 struct Best {
-  Effort effort;
+  static constexpr double infinite = std::numeric_limits<double>::infinity();
   std::string work_name = "none", second_name = "none";
   double per_work = 0, per_second = 0;
+  double least_work = infinite, least_cpu = infinite;  ///< until the targets are met
   void take(const Effort& one, std::string_view name) {
+    if (!one.converged) return;
+    least_work = std::min(least_work, one.work);
+    least_cpu = std::min(least_cpu, one.cpu);
     if (one.per_work() > per_work) per_work = one.per_work(), work_name = name;
     if (one.per_second() > per_second) per_second = one.per_second(), second_name = name;
   }
@@ -275,8 +282,11 @@ void compare_with_singles(const bench::NamedModel& named, const RaceRun& race, d
   }
   totals.by_work.push_back(race.effort.per_work() / best.per_work);
   totals.by_second.push_back(race.effort.per_second() / best.per_second);
-  fmt::print("    by work {:.2f} of {}, by time {:.2f} of {}", totals.by_work.back(), best.work_name,
-             totals.by_second.back(), best.second_name);
+  totals.targets_by_work.push_back(best.least_work / race.effort.work);
+  totals.targets_by_second.push_back(best.least_cpu / race.effort.cpu);
+  fmt::print("    by work {:.2f} of {}, by time {:.2f} of {}, to the targets {:.2f} and {:.2f}",
+             totals.by_work.back(), best.work_name, totals.by_second.back(), best.second_name,
+             totals.targets_by_work.back(), totals.targets_by_second.back());
   if (gibbs.converged) {
     totals.gibbs_by_work.push_back(race.effort.per_work() / gibbs.per_work());
     totals.gibbs_by_second.push_back(race.effort.per_second() / gibbs.per_second());
@@ -368,6 +378,8 @@ int main(int argc, char** argv) {
       totals.within_two / totals.entries, totals.within_three / totals.entries);
   print_share("effective samples per work against the best single sampler", totals.by_work);
   print_share("effective samples per processor second against it", totals.by_second);
+  print_share("least work to the targets of a single sampler over that of the race", totals.targets_by_work);
+  print_share("least processor time over that of the race", totals.targets_by_second);
   print_share("effective samples per work against plain Gibbs", totals.gibbs_by_work);
   print_share("effective samples per processor second against it", totals.gibbs_by_second);
   print_share("mixtures with Gibbs per work against the best single sampler", totals.mixtures);

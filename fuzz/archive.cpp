@@ -27,7 +27,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
           archive(text);
           break;
         default:
-          archive(std::span(fixed));
+          archive(std::span<std::uint16_t>(fixed));
       }
     }
   } catch (const Error& error) {

@@ -140,6 +140,7 @@ EliminationOrder find_elimination_order(const Graph& graph, const OrderOptions& 
   }
 
   OrderLimits limits;
+  limits.control = options.control;
   std::vector<std::uint32_t> local(n, 0);
   std::vector<VariableId> members;
   for (std::size_t first = 0; first < n; ++first) {

@@ -34,7 +34,7 @@ class Greedy {
     for (std::uint32_t v = 0; v < graph_.size(); ++v) {
       score_[v] = score_of(v);
       queue_.push({score_[v], tie_[v], v});
-      if (limits_.work > limits_.work_budget) return std::move(result_);
+      if (limits_.met()) return std::move(result_);
     }
     while (!queue_.empty()) {
       const Entry entry = queue_.top();
@@ -72,8 +72,7 @@ class Greedy {
     cost.log2_max_clique = std::max(cost.log2_max_clique, bits);
     cost.total_entries += std::exp2(bits);
     result_.order.push_back(v);
-    return bits <= limits_.log2_max_clique && cost.total_entries < limits_.total_entries &&
-           limits_.work <= limits_.work_budget;
+    return bits <= limits_.log2_max_clique && cost.total_entries < limits_.total_entries && !limits_.met();
   }
 
   void mark(std::uint32_t v) {

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "drover/core/random.hpp"
+#include "drover/core/run_control.hpp"
 
 namespace drover {
 
@@ -44,6 +45,9 @@ struct OrderLimits {
   double total_entries = std::numeric_limits<double>::infinity();
   std::uint64_t work_budget = 0;
   std::uint64_t work = 0;
+  const RunControl* control = &no_control();
+
+  bool met() const { return work > work_budget || control->should_stop(); }
 };
 
 enum class GreedyScore { fill, weighted_fill, size };

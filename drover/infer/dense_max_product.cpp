@@ -119,7 +119,8 @@ void DenseMaxProduct::solve_one(const float* extra, const BatchOptions& options,
       sums[row.variable] += in[j];
     }
   }
-  for (std::uint32_t iteration = 0; iteration < options.iterations; ++iteration) {
+  for (std::uint32_t iteration = 0; iteration < options.iterations && !options.control->should_stop();
+       ++iteration) {
     new_sums = fields;
     for (const Row& row : rows_) {
       float* const out = messages + 2 * row.offset;

@@ -21,12 +21,14 @@
 #include <vector>
 
 #include "drover/compile/table_graph.hpp"
+#include "drover/core/run_control.hpp"
 
 namespace drover {
 
 struct BatchOptions {
   std::uint32_t iterations = 100;
-  float damping = 0.5f;  ///< share of the old message that is kept
+  float damping = 0.5f;                       ///< share of the old message that is kept
+  const RunControl* control = &no_control();  ///< its end leaves the states as they are then
 };
 
 /// The messages of a number of problems; made and understood by the solver that fills it.

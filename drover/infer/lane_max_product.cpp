@@ -218,7 +218,8 @@ void LaneMaxProduct::solve(std::span<const float> extra, std::size_t problems, c
       for (std::size_t e = 0; e < graph_.edge_variable.size(); ++e)
         add(graph_.edge_variable[e], gate_values + lanes * e);
     }
-    for (std::uint32_t iteration = 0; iteration < options.iterations; ++iteration) {
+    for (std::uint32_t iteration = 0; iteration < options.iterations && !options.control->should_stop();
+         ++iteration) {
       new_sums = fields;
       HWY_DYNAMIC_DISPATCH(SweepLanes)
       ({&graph_, values, gate_values, sums.data(), new_sums.data(), scratch.data(), options.damping});

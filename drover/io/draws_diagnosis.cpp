@@ -153,14 +153,14 @@ VariableDiagnosis diagnose_column(const Block<Item>& block, std::size_t v, Binar
 }
 
 template <typename Item>
-void diagnose_block(const Block<Item>& block, VariableDiagnosis* out) {
+void diagnose_block(const Block<Item>& block, VariableDiagnosis* out, const RunControl& control) {
   std::vector<BinaryDraws> binaries(block.width, BinaryDraws(block.chains, block.draws));
   std::vector<Categories> categories(block.width);
   std::array<Item, block_width> high{};
   pack_block(block, Item{1}, binaries, high);
   const double draws = static_cast<double>(block.draws * block.chains);
   std::size_t largest = 0;  // of the variables that need a pass for every value
-  for (std::size_t v = 0; v < block.width; ++v) {
+  for (std::size_t v = 0; v < block.width && !control.should_stop(); ++v) {
     categories[v].add(1, binaries[v]);
     if (high[v] >= 2 && high[v] < max_categories) largest = std::max<std::size_t>(largest, high[v]);
     if (high[v] >= 2) continue;
@@ -171,18 +171,19 @@ void diagnose_block(const Block<Item>& block, VariableDiagnosis* out) {
     categories[v].lowest = 0;
     categories[v].highest = 1;
   }
-  for (std::size_t value = 0; value <= largest && largest > 0; ++value) {
+  for (std::size_t value = 0; value <= largest && largest > 0 && !control.should_stop(); ++value) {
     if (value == 1) continue;
     pack_block(block, static_cast<Item>(value), binaries, high);
-    for (std::size_t v = 0; v < block.width; ++v)
+    for (std::size_t v = 0; v < block.width && !control.should_stop(); ++v)
       if (high[v] >= 2 && high[v] < max_categories) categories[v].add(value, binaries[v]);
   }
-  for (std::size_t v = 0; v < block.width; ++v)
+  for (std::size_t v = 0; v < block.width && !control.should_stop(); ++v)
     out[v] = high[v] < max_categories ? categories[v].finish() : diagnose_column(block, v, binaries[v]);
 }
 
-void diagnose_block(const Block<double>& block, VariableDiagnosis* out) {
-  for (std::size_t v = 0; v < block.width; ++v) out[v] = from_numbers(column_of(block, v).view());
+void diagnose_block(const Block<double>& block, VariableDiagnosis* out, const RunControl& control) {
+  for (std::size_t v = 0; v < block.width && !control.should_stop(); ++v)
+    out[v] = from_numbers(column_of(block, v).view());
 }
 
 }  // namespace
@@ -202,7 +203,7 @@ DrawDiagnostics diagnose_draws(const DrawFile& file, const RunControl& control) 
               const std::size_t width = std::min(block_width, file.variables() - first);
               diagnose_block(
                   Block<Item>{values.data() + first, file.draws, file.chains, file.variables(), width},
-                  result.variables.data() + first);
+                  result.variables.data() + first, control);
             }
           });
         },

@@ -55,11 +55,19 @@ class Bracket {
     raise_by_cutset(0.5);
     if (!is_narrow()) estimate();
     narrow_by_mini_buckets(1, most_entries);
+    const bool any =
+        std::isfinite(result_.lower) || std::isfinite(result_.upper) || std::isfinite(result_.log_z);
+    if (!any) fail_if_stopped(control_, "log Z");
     settle();
     return std::move(result_);
   }
 
  private:
+  /// The time is over and there is something to tell, or somebody asked for the end.
+  bool is_over() const {
+    return control_.should_stop() &&
+           (control_.stop_requested() || std::isfinite(result_.lower) || std::isfinite(result_.upper));
+  }
   bool is_narrow() const { return result_.exact || result_.upper - result_.lower <= close_enough; }
 
   // A part that ends when this share of the time has passed.
@@ -85,8 +93,7 @@ class Bracket {
   std::optional<LogZResult> try_method(std::string_view name, double until, bool forest = false) {
     const Method& method = method_named(name);
     if (!drover::why_not(method, problem_, Task::logz).empty()) return std::nullopt;
-    if (control_.should_stop() && (std::isfinite(result_.lower) || std::isfinite(result_.upper)))
-      return std::nullopt;
+    if (is_over()) return std::nullopt;
     InferenceOptions options = problem_.options();
     options.method = name;
     options.dual.forest = forest;
@@ -144,7 +151,7 @@ class Bracket {
 
   // Likely states first, then those that chains meet.
   void raise_by_cutset(double until) {
-    if (is_narrow()) return;
+    if (is_narrow() || is_over()) return;
     const Graph& graph = problem_.graph();
     const RunControl limited = part(until);
     control_.report({"cutsets", -1, 0, 0, 0});

@@ -24,9 +24,10 @@ std::string why_not(const Problem& problem, Task) {
   return why_not_maximum(problem);
 }
 
-BatchOptions batch_options(const Problem& problem) {
+BatchOptions batch_options(const Problem& problem, const RunControl& control) {
   const Messages& messages = problem.options().messages;
   BatchOptions options;
+  options.control = &control;
   if (messages.iterations)
     options.iterations =
         static_cast<std::uint32_t>(std::min<std::uint64_t>(*messages.iterations, 1'000'000'000));
@@ -58,27 +59,32 @@ using UseBlock = std::function<void(std::span<const Value>, std::span<const doub
 std::uint64_t draw_all(const Problem& problem, Task task, const RunControl& control, std::uint64_t wanted,
                        const UseBlock& use) {
   const Graph& graph = problem.compact_graph();
-  const PerturbAndMaxProduct sampler(graph, batch_options(problem));
+  // Whoever asks for the end gets it at once; when time runs out, late draws are better than none.
+  std::uint64_t done = 0;
+  RunControl block_control;
+  block_control.stop_when([&] { return control.should_stop() && (done > 0 || control.stop_requested()); });
+  const BatchOptions solver = batch_options(problem, block_control);
+  const PerturbAndMaxProduct sampler(graph, solver);
   const std::size_t block =
       std::clamp<std::size_t>((std::size_t{1} << 22) / (graph.size() + 1), 16, 256) / 16 * 16;
   std::vector<Value> states(block * graph.size());
   std::vector<double> maxima(block);
-  const BatchOptions solver = batch_options(problem);
   const auto parts = make_part_log(problem.options().checkpoint,
                                    run_line(problem, "pmp", task,
                                             fmt::format("samples {} iterations {} damping {:.9g}", wanted,
                                                         solver.iterations, solver.damping)),
                                    control);
-  std::uint64_t done = 0;
-  while (done < wanted && !(done > 0 && control.should_stop())) {
+  while (done < wanted && !block_control.should_stop()) {
     const auto count = static_cast<std::size_t>(std::min<std::uint64_t>(block, wanted - done));
     const std::span<Value> some = std::span(states).first(count * graph.size());
+    bool whole = true;
     recall_or_do(
         parts.get(), done, [&](auto& archive) { visit_block(archive, some, std::span(maxima).first(count)); },
         [&] {
           sampler.draw(problem.options().seed, done, count, some, std::span(maxima).first(count));
-          return true;
+          return whole = !block_control.should_stop();
         });
+    if (!whole) break;
     use(some, std::span(maxima).first(count));
     done += count;
     Progress progress;
@@ -87,6 +93,7 @@ std::uint64_t draw_all(const Problem& problem, Task task, const RunControl& cont
     progress.sweeps = done;
     control.report(progress);
   }
+  if (done == 0 && wanted > 0) fail_stopped(control, "perturb-and-max-product");
   return done;
 }
 
@@ -95,17 +102,18 @@ std::uint64_t wanted_draws(const InferenceOptions& options) {
 }
 
 void note_facts(const Problem& problem, std::uint64_t draws, RunFacts& facts) {
+  const BatchOptions solver = batch_options(problem, no_control());
   facts.chains = 1;
-  facts.sweeps = batch_options(problem).iterations;
+  facts.sweeps = solver.iterations;
   facts.updates =
       static_cast<double>(draws) * facts.sweeps * static_cast<double>(problem.compact_graph().size());
   facts.resolved["samples"] = draws;
-  facts.resolved["iterations"] = batch_options(problem).iterations;
-  facts.resolved["damping"] = batch_options(problem).damping;
+  facts.resolved["iterations"] = solver.iterations;
+  facts.resolved["damping"] = solver.damping;
   facts.details["independent"] = true;
   facts.details["draws"] = draws;
-  facts.details["iterations"] = batch_options(problem).iterations;
-  facts.details["damping"] = batch_options(problem).damping;
+  facts.details["iterations"] = solver.iterations;
+  facts.details["damping"] = solver.damping;
 }
 
 bool has_only_unaries(const Graph& graph) {

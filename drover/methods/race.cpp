@@ -6,7 +6,8 @@
 //              the best contestant's leave (successive halving: Karnin, Koren and Somekh 2013). No pilot and
 //              no heat is worth more than the work that is left to the leader: where it would meet its
 //              targets about as soon, it goes on alone;
-//   escalation when the winner is far from its targets, tempering and blocked Gibbs with larger tables enter;
+//   escalation when the winner is far from its targets, blocked Gibbs with larger tables enters, and tempering
+//              where the model is so large that it was not among the first;
 //   final      the winner runs on, until R-hat <= 1.01 and ESS >= 400 hold for every entry and the groups of
 //              chains have forgotten their starts (nested_rhat.hpp), or until the budget or the time is used.
 //
@@ -47,6 +48,9 @@ constexpr double most_heats_share[] = {0.2, 0.4};
 constexpr double far = 16, out_of_sight = 100;
 // Most pilots find nothing better than the leader: they must cost that many times less than it needs.
 constexpr double pilot_odds = 2;
+// Tempering is there from the start where a pilot with its tuning costs no more than this.
+constexpr double small_pilot = 2e7;
+constexpr std::uint64_t tuning_sweeps = 128;
 // After heat h contestants stay whose rate is at least this share of the best.
 constexpr double staying_share[] = {0.25, 0.4, 0.6};
 constexpr double burn_in_share = 0.25, burn_in_times = 10;
@@ -158,7 +162,7 @@ void Race::add(std::string_view method, std::size_t block_entries) {
   one.options.thin = chains.thin;
   one.options.burn_in = chains.burn_in.value_or(4);
   one.options.score_every = 8;
-  one.options.tuning = 128;
+  one.options.tuning = tuning_sweeps;
   one.options.block_entries = block_entries;
   // Several contestants live at once.
   one.options.estimator_memory = std::size_t{1} << 28;
@@ -328,9 +332,12 @@ double Race::work_left(const Contestant& one) const {
 }
 
 double Race::pilot_work(const Contestant& one) const {
-  constexpr double usual_chains = 64;
+  // Chains, or all replicas of all chains; tempering tunes its ladder first.
+  const bool tempers = one.method->name == "tempering";
+  const double chains = tempers ? 256 : 64;
+  const auto sweeps = static_cast<double>(least_sweeps + (tempers ? tuning_sweeps : 0));
   const double sweep = sweep_cost(one.method->name, problem_.graph().is_spin(), sweep_size(problem_.graph()));
-  return std::max({first_heat_work, heat_work_, static_cast<double>(least_sweeps) * usual_chains * sweep});
+  return std::max({first_heat_work, heat_work_, sweeps * chains * sweep});
 }
 
 void Race::heats() {
@@ -367,14 +374,20 @@ void Race::heats() {
   }
 }
 
-// Tempering and larger blocks cost more per sweep and have more to prepare: they enter when the others are
-// far from their targets.
+// Larger blocks, and tempering of large models, cost more per sweep and have more to prepare: they enter when
+// the others are far from their targets.
 void Race::second_wave() {
   Contestant* best = leader();
   const std::size_t before = contestants_.size();
   escalated_ = true;
   if (best != nullptr && !by_sweeps_ && !heats_are_over() && work_factor(*best) > far) {
-    add("tempering");
+    bool tempers = false;
+    for (Contestant& one : contestants_) {
+      if (one.name != "tempering") continue;
+      tempers |= one.entry.work > 0;
+      if (one.entry.work == 0) one.entry.method.clear();  // it has a second chance
+    }
+    if (!tempers) add("tempering");
     if (std::ranges::any_of(contestants_, [](const auto& one) { return one.name == "blocked-gibbs"; }))
       add("blocked-gibbs", 512);
     heat_work_ = std::max(heat_work_, best->entry.work);
@@ -473,9 +486,14 @@ std::string Race::reason(const Contestant& winner) const {
 }
 
 MarginalsResult Race::run() {
-  for (std::string_view method : {"gibbs", "swendsen-wang", "blocked-gibbs", "generalized-swendsen-wang",
-                                  "primal-dual", "tree-primal-dual", "partial-swendsen-wang", "gwg"})
+  for (std::string_view method :
+       {"gibbs", "swendsen-wang", "blocked-gibbs", "tempering", "generalized-swendsen-wang", "primal-dual",
+        "tree-primal-dual", "partial-swendsen-wang", "gwg"}) {
     add(method);
+    if (method == "tempering" && !contestants_.empty() && contestants_.back().name == method &&
+        pilot_work(contestants_.back()) > small_pilot)
+      contestants_.pop_back();
+  }
   if (contestants_.empty()) add("tempering");
   if (contestants_.empty()) throw Error(ErrorKind::misfit, "no sampler fits this model");
   enter(0, [&] {
@@ -492,7 +510,8 @@ MarginalsResult Race::run() {
       result_.converged = false;
   result_.method = winner_->method->name;
   result_.because = reason(*winner_);
-  for (Contestant& one : contestants_) result_.race.push_back(std::move(one.entry));
+  for (Contestant& one : contestants_)
+    if (!one.entry.method.empty()) result_.race.push_back(std::move(one.entry));
   if (problem_.options().check) check_against_exact(problem_, result_, control_);
   return std::move(result_);
 }

@@ -111,6 +111,7 @@ class LivePage::Engine {
       picture.add("width", shape->width);
       picture.add("height", shape->height);
       picture.add("states", shape->states);
+      picture.add("levels", shape->levels);
       picture.add("grid", shape->is_grid);
       picture.add("seen", !options_.seen.empty());
       object.add("picture", picture);

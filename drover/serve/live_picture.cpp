@@ -262,7 +262,7 @@ class LivePicture::Engine {
       sampler_->mean(bytes(mean));
       std::uint64_t total = 0;
       for (std::uint8_t one : bytes(mean)) total += one;
-      level_ = static_cast<double>(total) / 255 / static_cast<double>(shape_.size());
+      if (shape_.levels) level_ = static_cast<double>(total) / 255 / static_cast<double>(shape_.size());
       meant_ = Clock::now();
       fresh_ = false;
     }
@@ -275,7 +275,7 @@ class LivePicture::Engine {
     object.add("bits", packed);
     object.add("columns", columns);
     object.add("rows", rows);
-    object.add("mean_level", level_);
+    if (shape_.levels) object.add("mean_level", level_);
     object.add("sampler", sampler_->summary());
     object.add("chains", sampler_->chains());
     const double rate = seconds > 0 ? static_cast<double>(begun_sweeps_) / seconds : 0;

@@ -295,6 +295,10 @@ class GraphPicture final : public GibbsPicture {
     const double count = chains_ ? chains_->draws * chains() : 0;
     for (VariableId p = 0; p < levels.size(); ++p) {
       const VariableId free = graph.free_variable[p];
+      if (!shape_.levels) {
+        levels[p] = free == no_variable ? colour(graph.clamped_value[p], 1) : likely(free, count);
+        continue;
+      }
       double level = 0;
       if (free == no_variable)
         level = static_cast<double>(graph.clamped_value[p]) / (shape_.states - 1);
@@ -307,6 +311,22 @@ class GraphPicture final : public GibbsPicture {
   }
 
  private:
+  static std::uint8_t colour(std::uint32_t state, double probability) {
+    return static_cast<std::uint8_t>(32 * state + std::lround(31 * std::clamp(probability, 0.0, 1.0)));
+  }
+  /// The most probable state of a variable that is free, of sums over so many draws.
+  std::uint8_t likely(VariableId free, double count) const {
+    if (count == 0) return colour(0, 0);
+    std::uint32_t best = 0;
+    double most = 0;
+    for (std::uint32_t k = 0; k < shape_.states; ++k) {
+      const double sum = sum_of_entry(entries_[free] + k);
+      if (sum <= most) continue;
+      most = sum;
+      best = k;
+    }
+    return colour(best, most / count);
+  }
   double sum_of_entry(std::size_t entry) const {
     const float* const first = chains_->sums.data() + entry * chains();
     double sum = 0;

@@ -51,7 +51,8 @@ class PictureSampler {
   virtual void sweep() = 0;
   /// The states of the pixels in one chain.
   virtual void read(std::uint32_t chain, std::span<std::uint8_t> values) const = 0;
-  /// The mean level of every pixel, 0 .. 255.
+  /// The mean level of every pixel, 0 .. 255. Where states are no levels, the most probable state and its
+  /// probability: 32 state + 31 p, rounded.
   virtual void mean(std::span<std::uint8_t> levels) const = 0;
 };
 

@@ -47,6 +47,11 @@ bool is_grid_of(const Model& model, std::size_t width) {
   });
 }
 
+/// Many states are taken for levels; a few need have no order.
+bool are_levels(const Model& model) {
+  return model.cardinalities[0] == 2 || model.cardinalities[0] > most_colours;
+}
+
 std::optional<PictureShape> grid_shape(const Model& model) {
   const std::size_t size = model.variable_count();
   if (size < 9 || model.gates.size() > 0 || !model.dense_layers.empty()) return std::nullopt;
@@ -58,7 +63,8 @@ std::optional<PictureShape> grid_shape(const Model& model) {
   });
   if (!pairwise || step == size) return std::nullopt;
   for (std::size_t width : {step, step + 1})
-    if (is_grid_of(model, width)) return PictureShape{true, width, size / width, model.cardinalities[0]};
+    if (is_grid_of(model, width))
+      return PictureShape{true, width, size / width, model.cardinalities[0], are_levels(model)};
   return std::nullopt;
 }
 
@@ -105,7 +111,7 @@ PictureShape sheet_shape(const Model& model, std::size_t width, std::size_t heig
   if (!alike(model, width * height) || model.cardinalities[0] > most_shades || model.cardinalities[0] < 2)
     throw Error(ErrorKind::usage,
                 fmt::format("pixels need the same number of states, 2 to {}, all of them", most_shades));
-  return {false, width, height, model.cardinalities[0]};
+  return {false, width, height, model.cardinalities[0], are_levels(model)};
 }
 
 }  // namespace drover

@@ -21,12 +21,16 @@ struct PictureShape {
   bool is_grid = true;
   std::size_t width = 0, height = 0;
   std::uint32_t states = 2;  ///< of every pixel
+  /// States are levels from dark to light; otherwise they have no order, and a colour each.
+  bool levels = true;
 
   std::size_t size() const { return width * height; }
 };
 
 /// Pixels are shown in at most so many shades.
 inline constexpr std::uint32_t most_shades = 128;
+/// Up to so many states have a colour each, unless they are known to be levels.
+inline constexpr std::uint32_t most_colours = 8;
 
 /// Empty when the model is neither.
 std::optional<PictureShape> picture_shape(const Model& model);

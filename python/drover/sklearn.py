@@ -81,7 +81,7 @@ class RBM(TransformerMixin, _Machine):  # type: ignore[misc]
 
     Attributes
     ----------
-    components_ : ndarray of shape (n_components, n_features_in_)
+    components_ : ndarray of shape (n_components, n_features)
     intercept_hidden_, intercept_visible_ : ndarray
     model_ : drover.Model
     result_ : drover.LearnResult
@@ -185,7 +185,7 @@ class HerdingClassifier(ClassifierMixin, _Binary):  # type: ignore[misc]
     Attributes
     ----------
     classes_ : ndarray
-    coef_ : ndarray of shape (n_features_in_, classes)
+    coef_ : ndarray of shape (n_features, classes)
     intercept_ : ndarray of shape (classes,)
     """
 

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "arrays.hpp"
 #include "drover/core/plural.hpp"
@@ -57,9 +58,13 @@ void add_variable(Model& model, const std::string& name, py::handle states) {
     model.state_names.emplace_back();
 }
 
-void fail_if_known(const Model& model, const std::string& name) {
-  if (std::ranges::find(model.variable_names, name) != model.variable_names.end())
-    fail(fmt::format("there is a variable {} already", name));
+/// A variable of another model, without its factors.
+void add_variable(Model& model, const Model& other, VariableId v) {
+  model.cardinalities.push_back(other.cardinalities[v]);
+  model.variable_names.push_back(other.variable_name(v));
+  const bool named = v < other.state_names.size() && !other.state_names[v].empty();
+  if (named || !model.state_names.empty()) model.state_names.resize(model.cardinalities.size());
+  if (named) model.state_names.back() = other.state_names[v];
 }
 
 Model stated(py::handle variables) {
@@ -245,46 +250,53 @@ void add_gate(StatedModel& stated, const std::string& kind, py::handle variables
     fail(fmt::format("unknown gate {}: expected or, and, noisy-or, noisy-or-on or count", kind));
 }
 
-// A row of a conditional table that is no distribution is named: "P(lawn | sprinkler=on, rain=no)".
-void check_conditional(const Model& model, const std::string& name, std::span<const VariableId> parents,
-                       std::span<const double> values, std::size_t states) {
+// A row of a conditional table that is no distribution is named: "P(lawn | sprinkler=on, rain=no)". `family`
+// has the parents, then the variable.
+void check_conditional(const Model& family, std::span<const double> values) {
   constexpr double rounding = 1e-6;
+  const std::size_t parents = family.variable_count() - 1, states = family.cardinalities.back();
   for (std::size_t row = 0; row * states < values.size(); ++row) {
     double sum = 0;
     for (std::size_t k = 0; k < states; ++k) sum += values[row * states + k];
     if (std::abs(sum - 1) <= rounding) continue;
     std::string given;
     std::size_t rest = row;
-    for (std::size_t p = parents.size(); p-- > 0;) {
-      const std::uint32_t count = model.cardinalities[parents[p]];
-      given = fmt::format("{}={}{}{}", model.variable_name(parents[p]),
-                          model.state_name(parents[p], static_cast<Value>(rest % count)),
-                          given.empty() ? "" : ", ", given);
+    for (auto p = static_cast<VariableId>(parents); p-- > 0;) {
+      const std::uint32_t count = family.cardinalities[p];
+      given = fmt::format("{}={}{}{}", family.variable_name(p),
+                          family.state_name(p, static_cast<Value>(rest % count)), given.empty() ? "" : ", ",
+                          given);
       rest /= count;
     }
-    throw Error(ErrorKind::bad_data, fmt::format("P({}{}{}) sums to {:.9g}: expected 1", name,
-                                                 given.empty() ? "" : " | ", given, sum));
+    throw Error(ErrorKind::bad_data,
+                fmt::format("P({}{}{}) sums to {:.9g}: expected 1", family.variable_names.back(),
+                            given.empty() ? "" : " | ", given, sum));
   }
 }
 
 void add_to_network(BayesNet& network, const std::string& name, py::handle states, py::handle table,
                     py::handle parents) {
-  fail_if_known(network->model, name);
+  if (network->named(name)) fail(fmt::format("there is a variable {} already", name));
   std::vector<VariableId> scope;
   if (!parents.is_none()) scope = network->variables(parents);
   const Numbers values = numbers<double>(table, "the table");
-  Model next = network->model;  // so that a wrong table leaves the network as it was
-  add_variable(next, name, states);
-  const std::vector<VariableId> given = scope;
-  scope.push_back(static_cast<VariableId>(next.variable_count() - 1));
-  check_table(next, scope, shape_of(values));
-  const std::vector<double> logs = log_values(flat(values), false, scope_text(next, scope).c_str());
-  check_conditional(next, name, given, flat(values), next.cardinalities.back());
-  if (given.empty())
-    next.unaries.add(scope[0], logs);
+  // The family alone is looked at first, so that a wrong table leaves the network as it was.
+  Model family;
+  for (VariableId parent : scope) add_variable(family, network->model, parent);
+  add_variable(family, name, states);
+  std::vector<VariableId> all(scope.size() + 1);
+  std::iota(all.begin(), all.end(), VariableId{0});
+  check_table(family, all, shape_of(values));
+  const std::vector<double> logs = log_values(flat(values), false, scope_text(family, all).c_str());
+  check_conditional(family, flat(values));
+
+  Model& model = network.edit();
+  add_variable(model, family, all.back());
+  scope.push_back(static_cast<VariableId>(model.variable_count() - 1));
+  if (scope.size() == 1)
+    model.unaries.add(scope[0], logs);
   else
-    next.tables.add(scope, logs);
-  network.edit() = std::move(next);
+    model.tables.add(scope, logs);
 }
 
 StatedModel make_rbm(py::handle weights, py::handle visible_biases, py::handle hidden_biases) {

@@ -42,13 +42,15 @@ bool is_missing(py::handle value) {
 VariableId NamedModel::variable(py::handle key) const {
   if (is_whole_number(key)) return number_below(key, model.variable_count(), "variable");
   const std::string name = py::str(key);
-  if (index_.size() != model.variable_names.size()) {
-    index_.clear();
-    for (std::size_t v = 0; v < model.variable_names.size(); ++v)
-      index_.emplace(model.variable_names[v], static_cast<VariableId>(v));
-  }
+  const std::optional<VariableId> found = named(name);
+  return found ? *found : variables_named(model, std::vector{name}).front();
+}
+
+std::optional<VariableId> NamedModel::named(const std::string& name) const {
+  for (; indexed_ < model.variable_names.size(); ++indexed_)
+    index_.emplace(model.variable_names[indexed_], static_cast<VariableId>(indexed_));
   const auto found = index_.find(name);
-  return found != index_.end() ? found->second : variables_named(model, std::vector{name}).front();
+  return found == index_.end() ? std::nullopt : std::optional(found->second);
 }
 
 Value NamedModel::state(VariableId v, py::handle key) const {

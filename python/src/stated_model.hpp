@@ -5,6 +5,7 @@
 #include <pybind11/pybind11.h>
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -26,6 +27,7 @@ struct NamedModel {
 
   /// By name or number. Raises usage, with the nearest name.
   VariableId variable(py::handle key) const;
+  std::optional<VariableId> named(const std::string& name) const;
   /// By name or number, names first: of states called 1, 2 and 3 the number 1 is the first.
   Value state(VariableId variable, py::handle key) const;
   std::vector<VariableId> variables(py::handle keys) const;
@@ -38,7 +40,8 @@ struct NamedModel {
   py::object state_of(VariableId variable, Value value) const;
 
  private:
-  mutable std::unordered_map<std::string, VariableId> index_;  ///< of all names, or empty
+  mutable std::unordered_map<std::string, VariableId> index_;  ///< of the first `indexed_` names
+  mutable std::size_t indexed_ = 0;                            ///< names are added, and never change
 };
 
 class StatedModel {

@@ -94,6 +94,12 @@ TEST(Elimination, GreedyCostEqualsSymbolicCost) {
       limits.work_budget = 1'000'000'000;
       RandomSequence ties(seed, Stream::tie_break);
       const GreedyOrder greedy = greedy_order(order_graph, score, ties, limits);
+      RunControl control;
+      int asked = 0;
+      control.stop_when([&] { return ++asked > 3; });
+      OrderLimits ended = limits;
+      ended.control = &control;
+      EXPECT_FALSE(greedy_order(order_graph, score, ties, ended).complete);
       ASSERT_TRUE(greedy.complete);
       OrderCost cost;
       ASSERT_TRUE(evaluate_order(order_graph, greedy.order, limits, cost));

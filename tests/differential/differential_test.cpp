@@ -94,6 +94,8 @@ class Questioning {
       for (Task task : {Task::marginals, Task::map, Task::logz, Task::sample})
         if (method.does(task)) ask(method, task);
     ask_cases();
+    ask_best_values();
+    if (question_.model.kind == ModelKind::bayes) ask_intervention();
   }
 
  private:
@@ -288,6 +290,75 @@ class Questioning {
         check_distribution(answer.of(r, v), marginal, marginal, true, true, fmt::format("row {}, {}", r, v));
       }
     }
+  }
+
+  /// Marginal MAP: of all values of some variables, those whose summed probability is largest.
+  void ask_best_values() {
+    where_ = fmt::format("question {} ({}), best values", number_, question_.kind);
+    RandomSequence random(number_, Stream::order, 10);
+    std::vector<VariableId> of;
+    std::vector<std::string> names;
+    for (VariableId v = 0; v < question_.model.variable_count(); ++v) {
+      bool known = false;
+      for (VariableId u : question_.seen.variables) known |= u == v;
+      if (known || random.below(2) == 0) continue;
+      of.push_back(v);
+      names.push_back(std::to_string(v));
+    }
+    if (of.empty()) return;
+    InferenceOptions options;
+    options.evidence = question_.seen;
+    try {
+      const BestValues answer = best_values(question_.model, names, options);
+      if (!truth_.is_possible()) return expect(!answer.optimal, "proves what is impossible");
+      const std::vector<double> joint = truth_.joint(answer.of);
+      std::size_t entry = 0;
+      for (std::size_t k = 0; k < answer.of.size(); ++k)
+        entry = entry * question_.model.cardinalities[answer.of[k]] + answer.assignment[k];
+      const double best = std::log(*std::ranges::max_element(joint)), own = std::log(joint[entry]);
+      const std::string said = fmt::format("said {} in [{}, {}], has {}, the best {}", answer.log_probability,
+                                           answer.lower, answer.upper, own, best);
+      const double slack = 1e-6 * scale_;
+      expect(answer.of == of, "answers for other variables");
+      expect(answer.log_probability <= own + slack, said);
+      if (answer.optimal) expect(own >= best - slack && answer.log_probability >= best - slack, said);
+      expect(!(answer.lower > best + slack) && !(answer.upper < best - slack), said);
+    } catch (const Error& error) {
+      expect(!truth_.is_possible() && error.kind() == ErrorKind::bad_data,
+             fmt::format("raises {}: {}", error.exit_code(), error.what()));
+    }
+  }
+
+  /// Setting a variable of a network from outside: its own table gives way to the value.
+  void ask_intervention() {
+    where_ = fmt::format("question {} ({}), an intervention", number_, question_.kind);
+    RandomSequence random(number_, Stream::order, 11);
+    const VariableId v = random.below(static_cast<std::uint32_t>(question_.model.variable_count()));
+    const auto value = static_cast<Value>(random.below(question_.model.cardinalities[v]));
+    Model cut = question_.model;
+    Observations set;
+    set.add(v, value);
+    // The table of v, whose last variable it is, becomes constant.
+    for (std::size_t f = 0; f < cut.unaries.size(); ++f)
+      if (cut.unaries.variables[f] == v)
+        for (std::size_t e = cut.unaries.offsets[f]; e < cut.unaries.offsets[f + 1]; ++e)
+          cut.unaries.log_values[e] = 0;
+    for (std::size_t f = 0; f < cut.tables.size(); ++f)
+      if (cut.tables.scope(f).back() == v)
+        for (std::size_t e = cut.tables.table_offsets[f]; e < cut.tables.table_offsets[f + 1]; ++e)
+          cut.tables.log_values[e] = 0;
+    const WholeSum truth(cut, set);
+    InferenceOptions options;
+    options.intervene = {{std::to_string(v), std::to_string(value)}};
+    const Marginals answer = marginals(question_.model, options);
+    for (VariableId u = 0; u < cut.variable_count(); ++u) {
+      const std::vector<double> marginal = truth.marginal(u);
+      check_distribution(answer.probabilities[u], marginal, marginal, true, true,
+                         fmt::format("p of {} with {} set to {}", u, v, value));
+    }
+    const LogZ log_z_answer = log_z(question_.model, options);
+    expect(std::abs(log_z_answer.log_z - truth.log_z()) <= 1e-9 + rounding(),
+           fmt::format("log Z is {}, said {}", truth.log_z(), log_z_answer.log_z));
   }
 
   std::uint64_t number_;

@@ -3,9 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cmath>
 #include <limits>
 
+#include "drover/core/error.hpp"
 #include "drover/core/random.hpp"
 #include "drover/diagnose/ess.hpp"
 #include "drover/diagnose/mcse.hpp"
@@ -134,6 +136,16 @@ TEST(Diagnosis, NothingToDiagnose) {
   file.variable_names = {"a"};
   file.chains = 2;
   EXPECT_TRUE(std::isnan(diagnose_draws(file).variables.at(0).mean));
+}
+
+TEST(Diagnosis, LooksAtTheControlFromVariableToVariable) {
+  for (const double scale : {1.0, 0.5}) {  // bytes, numbers
+    const DrawFile file = some_draws(2, 40, 50, scale);
+    RunControl control;
+    std::atomic<int> asked = 0;
+    control.stop_when([&] { return ++asked > 10; });
+    EXPECT_THROW(diagnose_draws(file, control), Error);
+  }
 }
 
 }  // namespace

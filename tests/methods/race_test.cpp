@@ -3,12 +3,16 @@
 #include <gtest/gtest.h>
 #include <tbb/global_control.h>
 
+#include <algorithm>
+#include <bit>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "drover/compile/graph.hpp"
 #include "drover/infer/enumerate.hpp"
 #include "drover/infer/junction_tree.hpp"
+#include "drover/methods/method.hpp"
+#include "drover/methods/race_starts.hpp"
 #include "drover/model/builders.hpp"
 #include "drover/task/inference.hpp"
 #include "tests/support/random_models.hpp"
@@ -167,6 +171,66 @@ TEST(Race, HeedsSweepsAndPairs) {
   const auto truth = JunctionTree(graph).pair_marginals(pairs.pairs);
   for (std::size_t p = 0; p < truth.size(); ++p)
     for (std::size_t e = 0; e < 4; ++e) EXPECT_NEAR(pairs.pair_probabilities[p][e], truth[p][e], 0.06);
+}
+
+// Groups of chains begin far apart: likely states first, all variables at their first and at their last state,
+// and others at random; every start is possible.
+TEST(Race, StartsAreFarApart) {
+  for (const bool zeros : {false, true}) {
+    const Model model = random_tables(20, 3, 20, 2, Draw::normal(0, 1), zeros ? 0.1 : 0, 8);
+    const Problem problem(model, {}, racing());
+    const Graph& graph = problem.graph();
+    const auto starts = race_starts(problem, 8);
+    ASSERT_EQ(starts.size(), 8U);
+    for (const auto& x : starts) EXPECT_GT(log_score(graph, x), log_zero);
+    double most = log_zero;
+    for (std::size_t k = 1; k < 8; ++k) most = std::max(most, log_score(graph, starts[k]));
+    EXPECT_GE(log_score(graph, starts[0]), most);
+    EXPECT_NE(starts[6], starts[7]);
+    if (zeros) continue;
+    EXPECT_EQ(starts[1], std::vector<Value>(graph.size(), 0));
+    EXPECT_EQ(starts[2], std::vector<Value>(graph.size(), 2));
+  }
+}
+
+// An easy model is answered by the first pilot: those that were not tried say so and did no work.
+TEST(Race, EndsWithTheFirstPilotOfAnEasyModel) {
+  const Model model = ising(grid_edges(6, 6, false), Draw::constant(0.1), Draw::uniform(-0.5, 0.5), 6);
+  const Marginals answer = marginals(model, racing());
+  EXPECT_TRUE(answer.converged);
+  EXPECT_EQ(answer.provenance.method, "gibbs");
+  ASSERT_GE(answer.race.size(), 4U);
+  for (const RaceEntry& entry : answer.race) {
+    if (entry.chosen) continue;
+    EXPECT_EQ(entry.work, 0) << entry.method;
+    EXPECT_TRUE(entry.note.starts_with("not tried")) << entry.method;
+  }
+  const Graph graph = compile(model);
+  EXPECT_LT(agreement(answer, graph, JunctionTree(graph).marginals()).largest, 7);
+}
+
+// Parities over many variables: no block of moderate size crosses them all, and the chains, which begin in
+// different states, must say that they do not agree.
+TEST(Race, ParitiesThatNoBlockCrossesAreNotCalledConverged) {
+  Model model;
+  const VariableId n = 30;
+  model.cardinalities.assign(n, 2);
+  RandomSequence random(9, Stream::generate);
+  std::vector<double> even(64);
+  for (std::uint32_t x = 0; x < 64; ++x) even[x] = std::popcount(x) % 2 == 0 ? 0 : log_zero;
+  for (int check = 0; check < 20; ++check) {
+    std::vector<VariableId> scope;
+    while (scope.size() < 6)
+      if (const VariableId v = random.below(n); std::ranges::find(scope, v) == scope.end())
+        scope.push_back(v);
+    model.tables.add(scope, even);
+  }
+  for (VariableId v = 0; v < n; ++v) model.unaries.add(v, std::vector<double>{0, 0.5});
+  InferenceOptions options = racing();
+  options.chains.sweeps = 200;
+  const Marginals answer = marginals(model, options);
+  EXPECT_FALSE(answer.converged);
+  EXPECT_FALSE(answer.provenance.warnings.empty());
 }
 
 TEST(Race, IsRefusedWhereItCannotKeepItsPromises) {

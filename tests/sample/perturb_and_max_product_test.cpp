@@ -3,6 +3,7 @@
 #include <tbb/task_arena.h>
 
 #include <array>
+#include <atomic>
 #include <cmath>
 
 #include "drover/infer/enumerate.hpp"
@@ -142,6 +143,24 @@ TEST(PerturbAndMaxProduct, MaximaBoundLogZOnTrees) {
     }
     const double mean = sum / 2000, error = std::sqrt((squares / 2000 - mean * mean) / 2000);
     EXPECT_GT(mean, enumerate(graph).log_z - 5 * error);
+  }
+}
+
+/// Iterations that would take for ever; the control ends them in the midst of a batch.
+TEST(PerturbAndMaxProduct, EndsWhenItIsAskedTo) {
+  const Model sparse = grid_ising(6, 6, false, 0.4, 0.1);
+  const Model dense = ising(complete_edges(20), Draw::normal(0, 1), Draw::normal(0, 1), 1);
+  const Model tables = potts(grid_edges(3, 3, true), 3, Draw::constant(-2), Draw::constant(0), 1);
+  for (const Model& model : {sparse, dense, tables}) {
+    const Graph graph = compile(model);
+    RunControl control;
+    std::atomic<int> asked = 0;
+    control.stop_when([&] { return ++asked > 60; });
+    BatchOptions options;
+    options.iterations = 4'000'000'000;
+    options.control = &control;
+    draw(graph, 1, 0, 32, options);
+    EXPECT_GT(asked, 60);
   }
 }
 

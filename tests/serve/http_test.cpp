@@ -1,8 +1,6 @@
 // Every line of the promise on top of http_server.hpp, spoken to over a bare socket.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
-#include <signal.h>
-#include <sys/wait.h>
 
 #include <cctype>
 #include <nlohmann/json.hpp>
@@ -13,6 +11,7 @@
 #include "drover/serve/http_server.hpp"
 #include "drover/serve/live_page.hpp"
 #include "tests/serve/http_client.hpp"
+#include "tests/serve/served_command.hpp"
 
 namespace drover {
 namespace {
@@ -287,28 +286,13 @@ TEST_F(Serve, ATakenPortIsAnError) {
 
 /// The command itself: prints its address, and an interrupt ends it though a client is connected.
 TEST(ServeCommand, AnInterruptEndsIt) {
-  int ends[2];
-  ASSERT_EQ(pipe(ends), 0);
-  const pid_t child = fork();
-  if (child == 0) {
-    dup2(ends[1], STDOUT_FILENO);
-    execl(DROVER_COMMAND, "drover", "serve", DROVER_SOURCE_DIR "/models/sprinkler.bif", "--no-open", nullptr);
-    _exit(127);
-  }
-  close(ends[1]);
-  std::string said;
-  char letter = 0;
-  while (said.find("Ctrl-C") == std::string::npos && read(ends[0], &letter, 1) == 1) said += letter;
-  const std::size_t colon = said.find("127.0.0.1:");
-  ASSERT_NE(colon, std::string::npos) << said;
-  const Socket client("127.0.0.1", static_cast<std::uint16_t>(std::atoi(said.c_str() + colon + 10)));
+  testing::ServedCommand served({DROVER_SOURCE_DIR "/models/sprinkler.bif"});
+  ASSERT_NE(served.said().find("127.0.0.1:"), std::string::npos) << served.said();
+  const Socket client("127.0.0.1", served.port());
   EXPECT_TRUE(client.connected());
-  kill(child, SIGINT);
-  int status = 0;
-  waitpid(child, &status, 0);
+  const int status = served.interrupt();
   EXPECT_TRUE(WIFEXITED(status));
   EXPECT_EQ(WEXITSTATUS(status), 0);
-  close(ends[0]);
 }
 
 }  // namespace

@@ -112,7 +112,9 @@ struct Blocks {
 };
 
 void expect_mean(const Blocks& blocks, PictureMethod method, const std::string& summary) {
-  const PictureShape shape = *picture_shape(blocks.model);
+  PictureShape shape = *picture_shape(blocks.model);
+  EXPECT_EQ(shape.levels, blocks.states == 2);  // a few states need have no order,
+  shape.levels = true;                          // unless one is told
   ASSERT_EQ(shape.width, blocks.side());
   const auto sampler = make_picture_sampler(blocks.model, shape, method, 3);
   EXPECT_NE(sampler->summary().find(summary), std::string::npos) << sampler->summary();
@@ -171,6 +173,30 @@ TEST(PictureSampler, ChainsOnASmallGrid) {
 }
 TEST(PictureSampler, PixelsOfThreeStates) {
   expect_mean(Blocks(5, 3, 4), PictureMethod::gibbs, "64 chains (Gibbs)");
+}
+
+/// Pixels that know nothing of each other: what they were drawn from is the same in every sweep.
+TEST(PictureSampler, StatesWithoutAnOrderShowTheMostProbableOne) {
+  Model model;
+  model.cardinalities.assign(16, 3);
+  for (VariableId p = 0; p < 16; ++p) {
+    std::vector<double> logs(3, std::log(0.1));
+    logs[p % 3] = std::log(0.8);
+    model.unaries.add(p, logs);
+    for (const VariableId next : {p + 1, p + 4})
+      if (next < 16 && (next == p + 4 || next % 4 != 0))
+        model.tables.add(std::vector<VariableId>{p, next}, std::vector<double>(9, 0.0));
+  }
+  const PictureShape shape = *picture_shape(model);
+  ASSERT_FALSE(shape.levels);
+  const auto sampler = make_picture_sampler(model, shape, PictureMethod::gibbs, 1);
+  const PixelChange held[] = {{5, 1}};
+  sampler->hold(held);
+  for (int sweep = 0; sweep < 20; ++sweep) sampler->sweep();
+  std::vector<std::uint8_t> bytes(16);
+  sampler->mean(bytes);
+  for (std::uint32_t p = 0; p < 16; ++p)
+    EXPECT_EQ(bytes[p], p == 5 ? 32 + 31 : 32 * (p % 3) + std::lround(31 * 0.8)) << p;
 }
 
 TEST(PictureSampler, EverythingCanBeHeld) {

@@ -120,6 +120,11 @@ class Chromium {
     return {bytes, nodes};
   }
 
+  /// Whatever is saved goes into this folder.
+  void save_to(const std::filesystem::path& folder) {
+    call("Browser.setDownloadBehavior", {{"behavior", "allow"}, {"downloadPath", folder.string()}}, false);
+  }
+
   void open(const std::string& address) { call("Page.navigate", {{"url", address}}); }
   /// The value of an expression, promises awaited.
   json run(const std::string& script) {

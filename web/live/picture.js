@@ -4,23 +4,24 @@ import { button, element, figure, percent, post, request, say, slider, whole } f
 // Shades run from deep blue to paper, held ones from rust to apricot; states without an order have a hue each.
 const cold = [[22, 48, 84], [243, 239, 229]], warm = [[132, 48, 12], [255, 184, 120]];
 const hues = [[68, 119, 170], [238, 136, 102], [204, 187, 68], [68, 170, 136], [170, 102, 153], [102, 204, 238], [153, 119, 85], [187, 187, 187]];
-const gap = [128, 128, 128];
+const paper = cold[1];
 const mix = ([from, to], t) => from.map((value, i) => Math.round(value + (to[i] - value) * t));
 const pack = ([red, green, blue]) => (255 << 24 | blue << 16 | green << 8 | red) >>> 0;
 
 export function pictureView(place, model) {
   const shape = model.picture;
-  const named = shape.states > 2 && shape.states <= hues.length && !shape.seen;
   const stateColour = (k, held) => {
     const t = shape.states > 1 ? k / (shape.states - 1) : 0;
-    if (!named) return mix(held ? warm : cold, t);
+    if (shape.levels) return mix(held ? warm : cold, t);
     return held ? mix([hues[k], [255, 255, 255]], 0.35) : hues[k];
   };
+  // How far the most probable state is from no more than its share.
+  const sureness = (p) => Math.max(0, (p - 1 / shape.states) / (1 - 1 / shape.states));
   const statePalette = new Uint32Array(256), meanPalette = new Uint32Array(256);
   for (let byte = 0; byte < 256; ++byte) {
     const level = (byte & 127) / 127;
     statePalette[byte] = pack(stateColour(Math.round(level * (shape.states - 1)), byte > 127));
-    meanPalette[byte] = pack(mix(cold, byte / 255));
+    meanPalette[byte] = pack(shape.levels ? mix(cold, byte / 255) : mix([paper, hues[byte >> 5]], sureness((byte & 31) / 31)));
   }
 
   // ---- planes -------------------------------------------------------------------------------------------------
@@ -76,7 +77,7 @@ export function pictureView(place, model) {
     return one;
   }
   const now = plane("Now", shape.grid ? "The state of one chain. Paint on it." : "One image per chain. Paint on any of them: the pixel is held in all.", "The state as it is sampled. Arrows move the brush, Space paints, Delete sets free");
-  const mean = plane("Running mean", "Of the distributions the pixels were drawn from, over all chains.", "The running mean. Arrows move the brush, Space paints, Delete sets free");
+  const mean = plane(shape.levels ? "Running mean" : "Most probable state", shape.levels ? "Of the distributions the pixels were drawn from, over all chains." : "Of each pixel, from what was sampled so far; the paler, the less sure.", "The running mean. Arrows move the brush, Space paints, Delete sets free");
   const planes = element("div", { class: "planes" });
   if (shape.seen) {
     const seen = plane("What was seen", "The image as it came, noise and all.", "The noisy image");
@@ -224,7 +225,7 @@ export function pictureView(place, model) {
     told = { time, paused, held: said.held };
     const pairs = [["State", paused ? "paused" : "sampling"], ["Sampler", said.sampler], ["Sweeps", whole(said.sweeps)], ["Sweeps a second", figure(said.sweeps_per_second, 3)],
       ["Updates per ns", figure(said.updates_per_nanosecond, 3)], ["Pictures a second", paused ? "–" : figure(rate.value, 3)],
-      ["Mean level", percent(said.mean_level) + " %"], ["Held pixels", whole(said.held)]];
+      ...(shape.levels ? [["Mean level", percent(said.mean_level) + " %"]] : []), ["Held pixels", whole(said.held)]];
     facts.replaceChildren(...pairs.flatMap(([name, value]) => [element("dt", {}, name), element("dd", {}, value)]));
   }
   let open = true, version = "0", turn = 0;

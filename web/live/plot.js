@@ -38,7 +38,7 @@ export function chart(title, words, settings = {}) {
     plot = new uPlot({
       width: Math.max(240, box.clientWidth), height: 190, legend: { show: false }, cursor: { points: { show: columns.length < 5 }, drag: { x: true, y: false } },
       scales: { x: { time: false }, y: { range } },
-      axes: [{ ...axis(), values: (_, ticks) => ticks.map((value) => (value >= 1e6 ? figure(value / 1e6, 4) + " M" : whole(value))), space: 70 }, { ...axis(), size: 62, values: (_, ticks) => ticks.map((value) => figure(value, 5)) }],
+      axes: [{ ...axis(), size: 30, values: (_, ticks) => ticks.map((value) => (value >= 1e6 ? figure(value / 1e6, 4) + " M" : whole(value))), space: 70 }, { ...axis(), size: 62, values: (_, ticks) => ticks.map((value) => figure(value, 5)) }],
       series: [{}, ...columns.slice(1).map((_, c) => ({ stroke: columns.length > 2 ? hues[c % hues.length] : colour("accent"), width: 1.2, points: { show: false }, spanGaps: false }))],
       hooks: { draw: [level], setCursor: [(u) => read(u)] },
     }, columns, box);

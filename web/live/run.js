@@ -96,7 +96,7 @@ export function runView(place, model) {
     verdict.className = "verdict " + (said.error ? "bad" : said.verdict || "");
     verdict.textContent = said.error || said.verdict_text || (said.phase === "idle" ? "Nothing has run yet." : "It is too early to say.");
     const pairs = [["State", said.phase], ["Method", said.method || "–"], ["Chains", whole(said.chains)], ["Evidence", said.evidence.length ? whole(said.evidence.length) + " observed" : "none"], ["Sweeps", whole(said.sweeps)], ["Draws a chain", whole(said.draws)],
-      ["Updates per ns", figure(said.updates_per_nanosecond, 3)], ["Seconds", figure(said.seconds, 4)], ["R-hat", figure(said.rhat_max, 5)], ["Least ESS", figure(said.ess_min, 4)]];
+      ["Updates per ns", figure(said.updates_per_nanosecond, 3)], ["Seconds", said.seconds < 0.001 ? "0" : figure(said.seconds, 4)], ["R-hat", figure(said.rhat_max, 5)], ["Least ESS", figure(said.ess_min, 4)]];
     facts.replaceChildren(...pairs.map(([title, value]) => element("div", {}, element("dt", {}, title), element("dd", {}, value))));
     trace.draw(said.trace);
     rhat.draw([said.convergence[0], said.convergence[1]]);

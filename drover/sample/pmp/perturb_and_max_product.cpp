@@ -111,6 +111,7 @@ void PerturbAndMaxProduct::draw_pairs(std::uint64_t seed, std::uint64_t first, s
   std::vector<float> extra(count * n);
   std::vector<std::uint8_t> bits(count * n);
   parallel_for(std::size_t{0}, count, [&](std::size_t s) {
+    if (options_.control->should_stop()) return;
     for (VariableId i = 0; i < n; ++i)
       extra[s * n + i] = static_cast<float>(noise(random, first + s, i, 1) - noise(random, first + s, i, 0));
   });
@@ -129,13 +130,14 @@ void PerturbAndMaxProduct::draw_general(std::uint64_t seed, std::uint64_t first,
   options.damping = options_.damping;
   const std::size_t n = graph_->size();
   parallel_for(std::size_t{0}, count, [&](std::size_t s) {
+    if (options_.control->should_stop()) return;
     std::vector<double> unary(graph_->unary.begin(), graph_->unary.end());
     for (VariableId v = 0; v < n; ++v)
       for (std::uint32_t k = 0; k < graph_->cardinalities[v]; ++k)
         unary[graph_->unary_offsets[v] + k] += noise(random, first + s, v, static_cast<Value>(k));
     BeliefPropagation beliefs(layout, options);
     beliefs.set_unary(unary);
-    beliefs.run();
+    beliefs.run({}, [&] { return !options_.control->should_stop(); });
     std::ranges::copy(beliefs.decode(), states.begin() + static_cast<std::ptrdiff_t>(s * n));
   });
 }
@@ -150,6 +152,7 @@ void PerturbAndMaxProduct::draw(std::uint64_t seed, std::uint64_t first, std::si
     draw_general(seed, first, count, states);
   const Random random(seed, Stream::perturb);
   parallel_for(std::size_t{0}, count, [&](std::size_t s) {
+    if (options_.control->should_stop()) return;
     const std::span<const Value> x = states.subspan(s * n, n);
     double maximum = log_score(*graph_, x);
     for (VariableId v = 0; v < n; ++v) maximum += noise(random, first + s, v, x[v]);

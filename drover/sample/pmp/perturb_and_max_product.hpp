@@ -52,7 +52,7 @@ class PerturbAndMaxProduct {
   PerturbAndMaxProduct(Graph&&, const BatchOptions&) = delete;
 
   /// Samples first .. first + count - 1: `states` is (sample, variable); `maxima` the perturbed score of
-  /// each.
+  /// each. When the control of the options ends it, what they hold is of no use.
   void draw(std::uint64_t seed, std::uint64_t first, std::size_t count, std::span<Value> states,
             std::span<double> maxima) const;
 
