@@ -168,8 +168,9 @@ std::string image_json(const ReportImage& image) {
       bytes += static_cast<char>(static_cast<unsigned char>(level));
     }
   }
-  return fmt::format("{{\"title\":{},\"width\":{},\"height\":{},\"step\":{},\"bytes\":\"{}\"}}",
-                     dump(image.title), image.width, image.height, step, base64(bytes));
+  return fmt::format(
+      "{{\"title\":{},\"width\":{},\"height\":{},\"step\":{},\"picture\":{},\"bytes\":\"{}\"}}",
+      dump(image.title), image.width, image.height, step, image.picture, base64(bytes));
 }
 
 json figure_json(const ReportFigure& figure) {

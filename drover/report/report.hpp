@@ -37,6 +37,7 @@ struct ReportImage {
   std::string title;
   std::size_t width = 0, height = 0;
   std::vector<double> values;  ///< row-major probabilities 0..1, NaN = unknown
+  bool picture = false;        ///< what it shows is black and white itself; else probabilities get colours
 };
 
 /// A plain table, such as a paper's values beside ours.
