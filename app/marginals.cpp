@@ -10,6 +10,7 @@
 #include "app/output.hpp"
 #include "app/progress.hpp"
 #include "drover/core/error.hpp"
+#include "drover/core/figures.hpp"
 #include "drover/core/plural.hpp"
 #include "drover/io/atomic_file.hpp"
 #include "drover/io/cases.hpp"
@@ -44,7 +45,7 @@ void print_table(const Marginals& answer, const std::vector<VariableId>& query) 
     std::string cells;
     for (std::size_t k = 0; k < p.size() && (k < most_states || queried); ++k) {
       cells += fmt::format("{}{} {:.6f}", k > 0 ? "   " : "", answer.names.state(v, k), p[k]);
-      if (!answer.exact && answer.mcse[v][k] > 0) cells += fmt::format(" ± {:.1g}", answer.mcse[v][k]);
+      if (!answer.exact && answer.mcse[v][k] > 0) cells += " ± " + error_text(answer.mcse[v][k], 1);
     }
     if (p.size() > most_states && !queried)
       cells += "   ... " + counted(p.size() - most_states, "more state");
@@ -70,7 +71,7 @@ void print_joint(const Joint& joint, const Marginals& answer) {
     for (std::size_t k = 0; k < index.size(); ++k)
       cells.push_back(answer.names.state(joint.variables[k], index[k]));
     cells.push_back(fmt::format("{:.6f}", joint.probabilities[e]));
-    if (joint.mcse[e] > 0) cells.back() += fmt::format(" ± {:.1g}", joint.mcse[e]);
+    if (joint.mcse[e] > 0) cells.back() += " ± " + error_text(joint.mcse[e], 1);
     table.row(cells);
     for (std::size_t k = index.size(); k-- > 0;) {
       if (++index[k] < answer.probabilities[joint.variables[k]].size()) break;
@@ -92,7 +93,8 @@ std::string summary(const Marginals& answer) {
         fmt::format("\n{}, {} after {} of burn-in; {}", counted(answer.chains, "chain"),
                     counted(answer.sweeps, "sweep"), answer.burn_in, diagnostics_text(answer.diagnostics));
   const char* verdict = answer.exact ? "exact" : answer.converged ? "converged" : "NOT converged";
-  return text + fmt::format("\n{}, {:.3f} s\n", verdict, answer.provenance.seconds);
+  text += fmt::format("\n{}, {:.3f} s\n", verdict, answer.provenance.seconds);
+  return answer.exact ? text : text + judge(answer).text + "\n";
 }
 
 void print_race(const std::vector<RaceEntry>& race) {
@@ -100,7 +102,7 @@ void print_race(const std::vector<RaceEntry>& race) {
   for (const RaceEntry& entry : race)
     table.row({entry.method, entry.work > 0 ? fmt::format("{:.2g}", entry.work) : "",
                std::isfinite(entry.ess_per_work) ? fmt::format("{:.3g}", 1e9 * entry.ess_per_work) : "",
-               std::isfinite(entry.rhat_max) ? fmt::format("{:.3f}", std::min(entry.rhat_max, 1e3)) : "",
+               std::isnan(entry.rhat_max) ? "" : rhat_text(entry.rhat_max),
                entry.chosen ? "chosen" : entry.note});
   table.print();
 }
