@@ -17,6 +17,7 @@
 #include "drover/io/result_files.hpp"
 #include "drover/report/pages.hpp"
 #include "drover/task/cases.hpp"
+#include "drover/task/parts.hpp"
 
 namespace drover::app {
 
@@ -131,7 +132,38 @@ int run_cases(const Call& call, Question& question, const std::string& path) {
   return 0;
 }
 
+int run_parts(const Call& call, Question& question) {
+  const Output& output = question.output;
+  for (const char* option : {"cases", "query", "evidence", "report", "samples"})
+    if (call.was_given(option))
+      throw Error(ErrorKind::usage, fmt::format("--{} needs a whole model, not a folder of parts", option));
+  const ProgressBar bar(output.quiet);
+  apply(question.limits);
+  PartsAnswer answer = marginals_of_parts(call.arguments[0], output.out, question.options, run_control());
+  if (!speaks()) return 0;
+  add_limits(question.limits, answer.provenance.options);
+  print_warnings(output.quiet, answer.provenance.warnings);
+  if (output.json) {
+    print_json(to_json(answer));
+    return 0;
+  }
+  constexpr double mega = 1e6;
+  print_text(fmt::format(
+      "{} in {}, {}\nmethod {}; {}, {} after {} of burn-in, {:.3g} updates a second\n"
+      "log score {:.6g} on average; {} exchanges and {:.0f} bytes a sweep leave a rank\n"
+      "memory of a rank: {:.1f} MB predicted, {:.1f} MB at most\n{}\n{}{:.3f} s\n",
+      counted(answer.variables, "variable"), counted(answer.parts, "part"), counted(answer.ranks, "rank"),
+      answer.provenance.method, counted(answer.chains, "chain"), counted(answer.sweeps, "sweep"),
+      answer.burn_in, answer.updates / answer.sampling_seconds, answer.mean_log_score,
+      answer.exchanges_per_sweep, answer.most_bytes_per_sweep, answer.predicted_memory / mega,
+      answer.peak_memory / mega, judge(answer).text,
+      output.out.empty() ? "--out FOLDER has the marginals; " : "marginals in " + output.out + "; ",
+      answer.provenance.seconds));
+  return 0;
+}
+
 int run(const Call& call, Question& question, const std::string& cases) {
+  if (is_parts_folder(call.arguments[0])) return run_parts(call, question);
   if (!cases.empty()) return run_cases(call, question, cases);
   const Output& output = question.output;
   check_outputs(output, {".MAR", ".mar", ".json", ".csv", ".csv.gz", "-"}, question.options.checkpoint.file,

@@ -185,22 +185,10 @@ json table_json(const ReportTable& table) {
   return {{"title", table.title}, {"caption", table.caption}, {"header", table.header}, {"rows", table.rows}};
 }
 
-const char* verdict_name(ReportData::Verdict verdict) {
-  switch (verdict) {
-    case ReportData::Verdict::good:
-      return "good";
-    case ReportData::Verdict::caution:
-      return "caution";
-    case ReportData::Verdict::bad:
-      return "bad";
-  }
-  return "bad";
-}
-
 std::string data_json(const ReportData& data) {
   json small = {{"title", data.title},
                 {"facts", data.facts},
-                {"verdict", verdict_name(data.verdict)},
+                {"verdict", choice_name(data.verdict)},
                 {"verdict_text", data.verdict_text},
                 {"warnings", data.warnings},
                 {"evidence", data.evidence},

@@ -228,6 +228,11 @@ void compare_with_data(std::span<const Value> reference, std::size_t variables, 
                          found.pair_rms <= std::max(most.pair_rms, 2 * mean.pair_rms);
 }
 
+/// Whether several ranks share the work.
+bool is_shared(TrainMethod method) {
+  return method == TrainMethod::gibbs || method == TrainMethod::gwg || method == TrainMethod::block_gibbs;
+}
+
 void learn_rows(const DataTable& table, const LearnOptions& options, const RunControl& control,
                 LearnResult& result) {
   const double start = control.seconds();
@@ -237,6 +242,16 @@ void learn_rows(const DataTable& table, const LearnOptions& options, const RunCo
   result.dropped_rows = table.dropped;
   const TrainChoice choice = choose_train_method(result.machine, options.method);
   result.method = choice.method;
+  const Ranks& ranks = control.ranks();
+  RunControl sharing(control);  // with one rank where the method is not for several
+  if (!is_shared(choice.method)) {
+    if (!ranks.is_first()) return;
+    sharing.share_with(one_process());
+    if (ranks.size() > 1)
+      result.provenance.warnings.push_back(
+          fmt::format("method {} runs on one rank: the other {} had nothing to do",
+                      choice_name(choice.method), ranks.size() - 1));
+  }
   // Likelihoods of machines with hidden units are worth watching: they overfit.
   constexpr std::size_t enough_rows = 1000, most_apart = 5000;
   const double usual_share =
@@ -267,18 +282,18 @@ void learn_rows(const DataTable& table, const LearnOptions& options, const RunCo
   provenance.options = resolved_options(options, train_with, result.machine, held_out_share);
   std::optional<double> seconds;
   if (control.has_time_limit()) seconds = learning_share * control.seconds_left();
-  const RunControl part(control, seconds);
+  const RunControl part(sharing, seconds);
   const std::string run = run_identity(provenance, checksum_of(table.values));
   const bool by_parts = choice.method == TrainMethod::pseudo_likelihood;
-  const auto part_log = by_parts ? make_part_log(options.checkpoint, run, control) : nullptr;
-  const auto keeper = by_parts ? nullptr : make_state_keeper(options.checkpoint, run, control);
+  const auto part_log = by_parts ? make_part_log(options.checkpoint, run, sharing) : nullptr;
+  const auto keeper = by_parts ? nullptr : make_state_keeper(options.checkpoint, run, sharing);
   train_with.parts = part_log.get();
   train_with.fit.keeper = keeper.get();
   TrainResult trained = train(result.machine, {training, table.variables()}, train_with, part, held_out);
   if (keeper) keeper->wait();
   result.fit = std::move(trained.summary);
   result.objective = std::move(trained.objective);
-  if (!control.ranks().is_first()) return;
+  if (!ranks.is_first()) return;
   if (!result.fit.held_out_log_likelihood.empty()) {
     result.log_likelihood = result.fit.held_out_log_likelihood.back();
     result.training_log_likelihood = result.fit.training_log_likelihood.back();
