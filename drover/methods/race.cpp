@@ -23,6 +23,7 @@
 #include <cmath>
 #include <deque>
 
+#include "drover/core/figures.hpp"
 #include "drover/methods/all.hpp"
 #include "drover/methods/chains.hpp"
 #include "drover/methods/race_starts.hpp"
@@ -461,9 +462,8 @@ void Race::finish(Contestant& winner) {
   }
   if (result_.converged && winner.standing.nested_rhat_max > 1.01) {
     result_.converged = false;
-    result_.warnings.push_back(
-        fmt::format("groups of chains with different starts disagree: nested R-hat {:.3f}",
-                    winner.standing.nested_rhat_max));
+    result_.warnings.push_back(fmt::format("groups of chains with different starts disagree: nested R-hat {}",
+                                           rhat_text(winner.standing.nested_rhat_max)));
   }
   for (const Contestant& other : contestants_) {
     if (&other == &winner || !is_converged(other.standing.diagnostics)) continue;
