@@ -126,7 +126,7 @@ TEST(BlockedGibbs, SpinForestsInOddsAndInLogarithms) {
     const BlockedGibbs kernel(graph);
     ASSERT_EQ(kernel.blocks().max_entries, 4U);
     testing::expect_leaves_distribution(kernel, graph, seed);
-    expect_conditionals(graph, kernel, seed);
+    testing::expect_conditionals(kernel, graph, seed);
     // The logarithms give the same draws as the odds, but for roundings.
     auto plain = kernel.start(seed, 0), heated = kernel.start(seed, 0);
     std::vector<float> nearly_one(kernel.lanes(), 1.0F - 0x1p-24F);
