@@ -36,7 +36,11 @@ run: setup ## build the command, then the main job on an embedded example: margi
 	@$(DROVER) marginals $(EXAMPLE) --observe lawn=wet --report build/report.html
 	@echo "The report is at $(CURDIR)/build/report.html"
 
-test: setup-test ## build, then run every test and a short fuzzing of each reader
+test: setup ## build, then run every test and a short fuzzing of each reader
+	@tools/setup test --ask
+	@$(CONFIGURE) release > /dev/null
+	@tools/setup test --agreed & packages=$$!; \
+	cmake --build build -j$(JOBS) --target drover_command drover_experiments && wait $$packages
 	@$(CONFIGURE) release > /dev/null
 	@cmake --build build -j$(JOBS)
 	@ctest --preset release -j$(JOBS)
@@ -120,7 +124,7 @@ tidy: setup-test ## run clang-tidy over the library and the command
 
 sanitize: setup-test ## run the tests under the address, undefined and thread sanitizers
 	@for preset in asan ubsan tsan; do \
-	  $(CONFIGURE) $$preset > /dev/null && cmake --build --preset $$preset -j$(JOBS) && ctest --preset $$preset || exit 1; \
+	  cmake --preset $$preset > /dev/null && cmake --build --preset $$preset -j$(JOBS) && ctest --preset $$preset || exit 1; \
 	done
 
 clean: ## remove everything that was built

@@ -66,7 +66,7 @@ Command denoise_command() {
   auto denoising = std::make_shared<Denoise>();
   Command command{"denoise",
                   "an image without its noise: black and white, or grey levels",
-                  {{"IN", "the noisy image: .png, .pbm, .pgm"},
+                  {{"IN", "the noisy image: .png, .jpg, .tif, .pbm, .pgm"},
                    {"OUT", "the image to write: .png, .pbm, .pgm", false, false, true}},
                   "drover denoise models/rings.pbm rings.png --noise 1.5",
                   {},

@@ -10,6 +10,7 @@
 #include "app/commands.hpp"
 #include "app/output.hpp"
 #include "app/progress.hpp"
+#include "drover/core/figures.hpp"
 #include "drover/core/plural.hpp"
 #include "drover/report/diagnose_page.hpp"
 
@@ -37,9 +38,8 @@ void print_result(const DiagnoseResult& result) {
   TextTable table({"VARIABLE", "MEAN", "R-HAT", "ESS BULK", "ESS TAIL", "MCSE", "LAG-1"});
   for (std::size_t v = 0; v < std::min(most_rows, variables); ++v) {
     const VariableDiagnosis& one = result.diagnostics.variables[v];
-    table.row({result.names[v], number("{:.5g}", one.mean), rhat_text(one.rhat),
-               number("{:.0f}", one.ess_bulk), number("{:.0f}", one.ess_tail), number("{:.2g}", one.mcse),
-               number("{:.3f}", one.autocorrelation)});
+    table.row({result.names[v], number("{:.5g}", one.mean), rhat_text(one.rhat), ess_text(one.ess_bulk),
+               ess_text(one.ess_tail), error_text(one.mcse), number("{:.3f}", one.autocorrelation)});
   }
   table.print();
   if (variables > most_rows)

@@ -10,8 +10,10 @@
 #include <algorithm>
 
 #include "app/command.hpp"
+#include "app/convert.hpp"
 #include "app/program.hpp"
 #include "app/progress.hpp"
+#include "drover/cluster/metis.hpp"
 #include "drover/cluster/mpi_ranks.hpp"
 
 namespace {
@@ -35,6 +37,7 @@ int main(int argc, char** argv) {
   drover::MpiSession session(argc, argv);
   drover::app::run_control().share_with(session.ranks());
   drover::app::set_usual_threads(cores_of_rank(session.ranks_here()));
+  drover::app::set_usual_divide(drover::metis_parts);
   const bool is_first = session.ranks().is_first();
   const drover::app::Outcome outcome = drover::app::run_command(argc, argv);
   const bool failed = !outcome.error.empty();

@@ -13,6 +13,7 @@
 #include "drover/io/model_file.hpp"
 #include "drover/tag/conll.hpp"
 #include "drover/tag/generate_tagged.hpp"
+#include "drover/task/parts.hpp"
 #include "drover/text/demo_corpus.hpp"
 
 namespace drover::app {
@@ -21,6 +22,7 @@ namespace {
 
 struct Generate {
   GenerateModelOptions options;
+  PartsOptions parts;
   std::uint64_t documents = 400;
   std::uint64_t sentences = 1000;
   Limits limits;
@@ -71,6 +73,15 @@ int run(const Call& call, Generate& generating) {
   const std::string& kind = generating.options.kind = call.arguments[0];
   check_one_document(output.json, {output.out.empty() ? "-" : output.out});
   apply(generating.limits);
+  if (!output.out.empty() && is_parts_folder(output.out)) {
+    generate_parts(generating.options, output.out, generating.parts, run_control());
+    if (speaks()) finish(output, text_json(generating, "parts", generating.parts.parts));
+    return 0;
+  }
+  for (const char* option : {"parts", "duals"})
+    if (call.was_given(option))
+      throw Error(ErrorKind::usage, fmt::format("--{} is for a folder: --out must end with a slash", option));
+  if (!goes_on_alone()) return 0;
   if (kind == "corpus") return generate_corpus(generating);
   if (kind == "conll") return generate_tagged(generating);
   const bool to_file = !output.out.empty() && output.out != "-";
@@ -107,8 +118,13 @@ Command generate_command() {
   describe(command.options, generating->options);
   command.options.add("documents", "N", "corpus: number of documents", generating->documents, {1, 1e8});
   command.options.add("sentences", "N", "conll: about how many sentences", generating->sentences, {1, 1e8});
+  command.shared = true;  // ranks share the parts
+  describe(command.options, generating->parts);
   describe_threads(command.options, generating->limits);
-  describe(command.options, generating->output, "write it here; the extension picks the format", false);
+  describe(command.options, generating->output,
+           "write it here; the extension picks the format; a slash at the end makes a folder of parts for "
+           "several ranks (grid)",
+           false);
   return command;
 }
 

@@ -9,6 +9,7 @@
 #include "app/commands.hpp"
 #include "app/output.hpp"
 #include "app/progress.hpp"
+#include "drover/core/figures.hpp"
 #include "drover/core/plural.hpp"
 #include "drover/io/moments.hpp"
 #include "drover/report/herd_page.hpp"
@@ -27,10 +28,11 @@ struct Herd {
 void print_result(const HerdResult& result) {
   print_text(
       fmt::format("{} of {}, {}; search {}, {:.3f} s\n"
-                  "largest moment error {:.3g} ({}), weight norm {:.4g}\n",
+                  "largest moment error {} ({}), weight norm {:.4g}\n{}\n",
                   counted(result.samples, "pseudo-sample"), counted(result.variables(), "variable"),
                   counted(result.features, "feature"), choice_name(result.search), result.provenance.seconds,
-                  result.moment_error_max, result.worst.front().feature, result.weight_norm));
+                  error_text(result.moment_error_max, 3), result.worst.front().feature, result.weight_norm,
+                  judge(result).text));
   if (result.dropped_rows > 0)
     print_text(counted(result.dropped_rows, "row") + " left out because a value was missing\n");
   if (const auto& found = result.classification)
@@ -71,7 +73,7 @@ int run(const Call& call, Herd& herd_call) {
         herd(read_data_table(path, herd_call.data, run_control()), herd_call.options, sink, run_control());
     add_options(data_options, result.provenance.options);
   }
-  sink.finish();
+  sink.finish(result);
   add_limits(herd_call.limits, result.provenance.options);
   JsonObject object = to_json(result);
   if (!output.out.empty()) object.add("out", output.out);

@@ -10,6 +10,7 @@
 #include "app/output.hpp"
 #include "app/progress.hpp"
 #include "drover/core/error.hpp"
+#include "drover/core/figures.hpp"
 #include "drover/core/plural.hpp"
 #include "drover/io/machine_file.hpp"
 #include "drover/io/model_file.hpp"
@@ -75,11 +76,11 @@ int run_score(const Call& call, Scoring& scoring) {
       output, result.provenance.warnings, object, [](const std::string&) {},
       [](const std::string&) { return std::string(); });
   if (!wants_text) return 0;
-  print_text(
-      fmt::format("mean log-likelihood {:.4f} ± {:.2g} (by the rows), {}\nlog Z {:.6f}{}\n{}, {:.3f} s\n",
-                  result.log_likelihood, result.spread_error, counted(result.rows, "row"), result.log_z,
-                  result.exact ? " (exact)" : fmt::format(" ± {:.2g}", result.log_z_mcse),
-                  method_text(result.provenance), result.provenance.seconds));
+  print_text(fmt::format("mean log-likelihood {} ± {} (by the rows), {}\nlog Z {}{}\n{}\n{}, {:.3f} s\n",
+                         log_text(result.log_likelihood, 7), error_text(result.spread_error),
+                         counted(result.rows, "row"), log_text(result.log_z),
+                         result.exact ? " (exact)" : " ± " + error_text(result.log_z_mcse),
+                         judge(result).text, method_text(result.provenance), result.provenance.seconds));
   return 0;
 }
 

@@ -8,6 +8,7 @@
 #include "app/load.hpp"
 #include "app/output.hpp"
 #include "app/progress.hpp"
+#include "drover/core/figures.hpp"
 #include "drover/io/result_files.hpp"
 #include "drover/report/pages.hpp"
 
@@ -22,16 +23,17 @@ std::string_view what_it_is(const LogZ& answer) {
 
 std::string table(const LogZ& answer) {
   constexpr double log_ten = 2.302585092994045684;
-  std::string text = fmt::format("log Z     {:.12g}", answer.log_z);
-  if (!answer.exact && std::isfinite(answer.mcse)) text += fmt::format(" ± {:.2g}", answer.mcse);
-  text += fmt::format("   ({})\nlog10 Z   {:.12g}\n", what_it_is(answer), answer.log_z / log_ten);
+  std::string text = "log Z     " + log_text(answer.log_z, 12);
+  if (!answer.exact && std::isfinite(answer.mcse)) text += " ± " + error_text(answer.mcse);
+  text += fmt::format("   ({})\nlog10 Z   {}\n", what_it_is(answer), log_text(answer.log_z / log_ten, 12));
   if (std::isfinite(answer.interval_lower))
-    text += fmt::format("95 %      {:.10g} to {:.10g}\n", answer.interval_lower, answer.interval_upper);
+    text +=
+        fmt::format("95 %      {} to {}\n", log_text(answer.interval_lower), log_text(answer.interval_upper));
   if (!answer.exact && (std::isfinite(answer.lower) || std::isfinite(answer.upper)))
     text += fmt::format("certified {}{}{}\n",
-                        std::isfinite(answer.lower) ? fmt::format("at least {:.10g}", answer.lower) : "",
+                        std::isfinite(answer.lower) ? "at least " + log_text(answer.lower) : "",
                         std::isfinite(answer.lower) && std::isfinite(answer.upper) ? ", " : "",
-                        std::isfinite(answer.upper) ? fmt::format("at most {:.10g}", answer.upper) : "");
+                        std::isfinite(answer.upper) ? "at most " + log_text(answer.upper) : "");
   return text + fmt::format("{}, {:.3f} s\n", method_text(answer.provenance), answer.provenance.seconds);
 }
 

@@ -8,6 +8,7 @@
 #include "app/load.hpp"
 #include "app/output.hpp"
 #include "app/progress.hpp"
+#include "drover/core/figures.hpp"
 #include "drover/core/plural.hpp"
 #include "drover/io/evidence.hpp"
 #include "drover/io/result_files.hpp"
@@ -45,8 +46,7 @@ void print_states(const BestState& answer, const std::vector<VariableId>& query)
   for (VariableId v : shown) head.push_back(answer.names.variable(v));
   TextTable table(head);
   for (std::size_t k = 0; k < answer.states.size(); ++k) {
-    std::vector<std::string> row = {fmt::format("{}", k + 1),
-                                    fmt::format("{:.10g}", answer.states[k].log_score)};
+    std::vector<std::string> row = {fmt::format("{}", k + 1), log_text(answer.states[k].log_score)};
     for (VariableId v : shown) row.push_back(answer.names.state(v, answer.states[k].assignment[v]));
     table.row(row);
   }
@@ -81,9 +81,10 @@ int run_of(const Call& call, MapQuestion& question) {
     table.row({told.names.variable(told.of[k]), told.names.state(told.of[k], told.assignment[k])});
   table.print();
   const std::string proof =
-      told.optimal ? "proven most probable" : fmt::format("not proven; at most {:.10g}", told.upper);
-  print_text(fmt::format("\nlog probability {:.10g}, the other variables summed out ({})\n{}, {:.3f} s\n",
-                         told.log_probability, proof, method_text(told.provenance), told.provenance.seconds));
+      told.optimal ? "proven most probable" : "not proven; at most " + log_text(told.upper);
+  print_text(fmt::format("\nlog probability {}, the other variables summed out ({})\n{}, {:.3f} s\n",
+                         log_text(told.log_probability), proof, method_text(told.provenance),
+                         told.provenance.seconds));
   return 0;
 }
 
@@ -112,8 +113,8 @@ int run(const Call& call, MapQuestion& question) {
                     "these alone, use --of.\n",
                     counted(answer.variables, "variable")));
   std::string proof = answer.optimal ? "proven optimal" : "not proven optimal";
-  if (!answer.optimal && std::isfinite(answer.upper)) proof += fmt::format("; at most {:.10g}", answer.upper);
-  print_text(fmt::format("\nlog score {:.10g} ({})\n{}, {:.3f} s\n", answer.log_score, proof,
+  if (!answer.optimal && std::isfinite(answer.upper)) proof += "; at most " + log_text(answer.upper);
+  print_text(fmt::format("\nlog score {} ({})\n{}, {:.3f} s\n", log_text(answer.log_score), proof,
                          method_text(answer.provenance), answer.provenance.seconds));
   return 0;
 }

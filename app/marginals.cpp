@@ -10,12 +10,14 @@
 #include "app/output.hpp"
 #include "app/progress.hpp"
 #include "drover/core/error.hpp"
+#include "drover/core/figures.hpp"
 #include "drover/core/plural.hpp"
 #include "drover/io/atomic_file.hpp"
 #include "drover/io/cases.hpp"
 #include "drover/io/result_files.hpp"
 #include "drover/report/pages.hpp"
 #include "drover/task/cases.hpp"
+#include "drover/task/parts.hpp"
 
 namespace drover::app {
 
@@ -43,7 +45,7 @@ void print_table(const Marginals& answer, const std::vector<VariableId>& query) 
     std::string cells;
     for (std::size_t k = 0; k < p.size() && (k < most_states || queried); ++k) {
       cells += fmt::format("{}{} {:.6f}", k > 0 ? "   " : "", answer.names.state(v, k), p[k]);
-      if (!answer.exact && answer.mcse[v][k] > 0) cells += fmt::format(" ± {:.1g}", answer.mcse[v][k]);
+      if (!answer.exact && answer.mcse[v][k] > 0) cells += " ± " + error_text(answer.mcse[v][k], 1);
     }
     if (p.size() > most_states && !queried)
       cells += "   ... " + counted(p.size() - most_states, "more state");
@@ -69,7 +71,7 @@ void print_joint(const Joint& joint, const Marginals& answer) {
     for (std::size_t k = 0; k < index.size(); ++k)
       cells.push_back(answer.names.state(joint.variables[k], index[k]));
     cells.push_back(fmt::format("{:.6f}", joint.probabilities[e]));
-    if (joint.mcse[e] > 0) cells.back() += fmt::format(" ± {:.1g}", joint.mcse[e]);
+    if (joint.mcse[e] > 0) cells.back() += " ± " + error_text(joint.mcse[e], 1);
     table.row(cells);
     for (std::size_t k = index.size(); k-- > 0;) {
       if (++index[k] < answer.probabilities[joint.variables[k]].size()) break;
@@ -91,7 +93,8 @@ std::string summary(const Marginals& answer) {
         fmt::format("\n{}, {} after {} of burn-in; {}", counted(answer.chains, "chain"),
                     counted(answer.sweeps, "sweep"), answer.burn_in, diagnostics_text(answer.diagnostics));
   const char* verdict = answer.exact ? "exact" : answer.converged ? "converged" : "NOT converged";
-  return text + fmt::format("\n{}, {:.3f} s\n", verdict, answer.provenance.seconds);
+  text += fmt::format("\n{}, {:.3f} s\n", verdict, answer.provenance.seconds);
+  return answer.exact ? text : text + judge(answer).text + "\n";
 }
 
 void print_race(const std::vector<RaceEntry>& race) {
@@ -99,7 +102,7 @@ void print_race(const std::vector<RaceEntry>& race) {
   for (const RaceEntry& entry : race)
     table.row({entry.method, entry.work > 0 ? fmt::format("{:.2g}", entry.work) : "",
                std::isfinite(entry.ess_per_work) ? fmt::format("{:.3g}", 1e9 * entry.ess_per_work) : "",
-               std::isfinite(entry.rhat_max) ? fmt::format("{:.3f}", std::min(entry.rhat_max, 1e3)) : "",
+               std::isnan(entry.rhat_max) ? "" : rhat_text(entry.rhat_max),
                entry.chosen ? "chosen" : entry.note});
   table.print();
 }
@@ -129,7 +132,38 @@ int run_cases(const Call& call, Question& question, const std::string& path) {
   return 0;
 }
 
+int run_parts(const Call& call, Question& question) {
+  const Output& output = question.output;
+  for (const char* option : {"cases", "query", "evidence", "report", "samples"})
+    if (call.was_given(option))
+      throw Error(ErrorKind::usage, fmt::format("--{} needs a whole model, not a folder of parts", option));
+  const ProgressBar bar(output.quiet);
+  apply(question.limits);
+  PartsAnswer answer = marginals_of_parts(call.arguments[0], output.out, question.options, run_control());
+  if (!speaks()) return 0;
+  add_limits(question.limits, answer.provenance.options);
+  print_warnings(output.quiet, answer.provenance.warnings);
+  if (output.json) {
+    print_json(to_json(answer));
+    return 0;
+  }
+  constexpr double mega = 1e6;
+  print_text(fmt::format(
+      "{} in {}, {}\nmethod {}; {}, {} after {} of burn-in, {:.3g} updates a second\n"
+      "log score {:.6g} on average; {} exchanges and {:.0f} bytes a sweep leave a rank\n"
+      "memory of a rank: {:.1f} MB predicted, {:.1f} MB at most\n{}\n{}{:.3f} s\n",
+      counted(answer.variables, "variable"), counted(answer.parts, "part"), counted(answer.ranks, "rank"),
+      answer.provenance.method, counted(answer.chains, "chain"), counted(answer.sweeps, "sweep"),
+      answer.burn_in, answer.updates / answer.sampling_seconds, answer.mean_log_score,
+      answer.exchanges_per_sweep, answer.most_bytes_per_sweep, answer.predicted_memory / mega,
+      answer.peak_memory / mega, judge(answer).text,
+      output.out.empty() ? "--out FOLDER has the marginals; " : "marginals in " + output.out + "; ",
+      answer.provenance.seconds));
+  return 0;
+}
+
 int run(const Call& call, Question& question, const std::string& cases) {
+  if (is_parts_folder(call.arguments[0])) return run_parts(call, question);
   if (!cases.empty()) return run_cases(call, question, cases);
   const Output& output = question.output;
   check_outputs(output, {".MAR", ".mar", ".json", ".csv", ".csv.gz", "-"}, question.options.checkpoint.file,

@@ -9,6 +9,7 @@
 
 #include "app/progress.hpp"
 #include "drover/core/error.hpp"
+#include "drover/core/figures.hpp"
 #include "drover/io/atomic_file.hpp"
 
 namespace drover::app {
@@ -30,10 +31,9 @@ std::string method_text(const Provenance& provenance) {
 std::string diagnostics_text(const Diagnostics& diagnostics) {
   if (!std::isfinite(diagnostics.rhat_max) || !std::isfinite(diagnostics.ess_min))
     return "too short for R-hat and effective sample size";
-  std::string text = diagnostics.rhat_max < 1000 ? fmt::format("largest R-hat {:.4f}", diagnostics.rhat_max)
-                                                 : "largest R-hat above 1000";
-  text += fmt::format(", smallest ESS {:.0f}", diagnostics.ess_min);
-  if (std::isfinite(diagnostics.mcse_max)) text += fmt::format(", largest MCSE {:.2g}", diagnostics.mcse_max);
+  std::string text = fmt::format("largest R-hat {}, smallest ESS {}", rhat_text(diagnostics.rhat_max),
+                                 ess_text(diagnostics.ess_min));
+  if (std::isfinite(diagnostics.mcse_max)) text += ", largest MCSE " + error_text(diagnostics.mcse_max);
   return text;
 }
 

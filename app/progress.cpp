@@ -13,6 +13,7 @@
 #include <string_view>
 
 #include "drover/core/error.hpp"
+#include "drover/core/figures.hpp"
 #include "drover/io/temporary_file.hpp"
 
 namespace drover::app {
@@ -121,7 +122,7 @@ void ProgressBar::show(const Progress& progress) {
   }
   const double elapsed = seconds();
   if (progress.updates > 0) line += fmt::format("  {:.3g} updates/ns", progress.updates / (elapsed * 1e9));
-  if (progress.rhat_max > 0) line += fmt::format("  R-hat {:.3f}", progress.rhat_max);
+  if (progress.rhat_max > 0) line += "  R-hat " + rhat_text(progress.rhat_max);
   if (progress.fraction > 0.01)
     line += fmt::format("  {} left", duration_text(elapsed * (1 / progress.fraction - 1)));
   std::fputs(line.c_str(), stderr);

@@ -86,7 +86,7 @@ std::string page(const Experiment& experiment, const Reproduce& asked, const Out
                 {"seconds", fmt::format("{:.1f}", seconds)}};
   const auto holds = static_cast<std::size_t>(std::count_if(outcome.claims.begin(), outcome.claims.end(),
                                                             [](const Claim& claim) { return claim.holds; }));
-  data.verdict = holds == outcome.claims.size() ? ReportData::Verdict::good : ReportData::Verdict::caution;
+  data.verdict = holds == outcome.claims.size() ? Verdict::good : Verdict::caution;
   data.verdict_text = fmt::format("{} of {} claims hold in this run.", holds, outcome.claims.size());
   data.warnings = warnings;
   data.tables.push_back({"Results",

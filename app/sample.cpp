@@ -38,14 +38,12 @@ int run(const Call& call, Question& question) {
   print_text(fmt::format("{} of {} from {} in {}\n{}, {:.3f} s\n", counted(answer.draws, "draw"),
                          counted(answer.variables, "variable"), counted(answer.chains, "chain"), output.out,
                          method_text(answer.provenance), answer.provenance.seconds));
-  if (answer.independent)
-    print_text(answer.exact ? "the draws are exact and independent\n"
-                            : "the draws are independent, of an approximation of the model\n");
-  else
+  if (!answer.independent)
     print_text(
         diagnostics_text(answer.diagnostics) +
         "\n(of the probabilities that states were drawn from, over all sweeps; drover diagnose judges the "
         "kept states themselves)\n");
+  print_text(judge(answer).text + "\n");
   return 0;
 }
 

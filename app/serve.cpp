@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -69,7 +70,8 @@ void say(const std::string& text) {
 }
 
 bool is_image(const std::string& path) {
-  return path.ends_with(".png") || path.ends_with(".pbm") || path.ends_with(".pgm");
+  return std::ranges::any_of(std::array{".png", ".pbm", ".pgm", ".jpg", ".jpeg", ".tif", ".tiff"},
+                             [&](const char* ending) { return path.ends_with(ending); });
 }
 
 /// The model that cleans an image, and the image as it is shown beside it.
@@ -166,7 +168,8 @@ Command serve_command() {
       "serve",
       "the live page: a network that answers clicks, a sampler that is watched, a picture to paint on",
       {{"MODEL",
-        "a model file, any format, plain or gzip; or an image to clean (.png, .pbm, .pgm); without it, "
+        "a model file, any format, plain or gzip; or an image to clean (.png, .jpg, .tif, .pbm, .pgm); "
+        "without it, "
         "embedded examples",
         false, true}},
       "drover serve models/sprinkler.bif",

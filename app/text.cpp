@@ -28,7 +28,7 @@ struct Text {
   Output output;
 };
 
-struct Labelling {
+struct TextLabelling {
   LabelTextOptions options;
   CorpusOptions files;  ///< how they are read; the rest the model says
   Limits limits;
@@ -124,7 +124,7 @@ int fit(const Call& call, Text& text) {
   return train(call, text);
 }
 
-int predict(const Call& call, Labelling& text) {
+int predict(const Call& call, TextLabelling& text) {
   const Output& output = text.output;
   const std::string& model = call.arguments[0];
   const std::vector<std::string> files(call.arguments.begin() + 1, call.arguments.end());
@@ -187,7 +187,7 @@ Command text_fit_command() {
 }
 
 Command text_predict_command() {
-  auto text = std::make_shared<Labelling>();
+  auto text = std::make_shared<TextLabelling>();
   Command command{"text predict",
                   "label documents with a model made by drover text fit",
                   {{"MODEL", "a model made by drover text fit, .drv or .drv.gz"},

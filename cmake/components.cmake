@@ -32,7 +32,7 @@ function(drover_precompile target)
   endif()
 endfunction()
 
-# drover_batch(TARGET): with DROVER_BATCHES, as `make` has it, up to eight neighbouring sources of a folder are compiled as
+# drover_batch(TARGET): with DROVER_BATCHES, up to eight neighbouring sources of a folder are compiled as
 # one: most of a unit's time goes into templates that its neighbours need too. So names in a folder's unnamed namespaces
 # differ from each other. Sources with options of their own, such as kernels, stay alone, and so do methods, each of which has
 # its why_not(), marginals() and map().

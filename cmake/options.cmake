@@ -11,6 +11,11 @@ target_compile_options(drover_options INTERFACE $<$<CONFIG:Release>:-O2>
 # For ccache, where headers are precompiled.
 target_compile_options(drover_options INTERFACE $<$<AND:$<CXX_COMPILER_ID:GNU>,$<BOOL:${CCACHE}>>:-fpch-preprocess>)
 
+# The compiler gathers what it no longer needs from 128 MB on; a batch of sources needs more, and is done sooner without.
+if(DROVER_BATCHES)
+  target_compile_options(drover_options INTERFACE $<$<CXX_COMPILER_ID:GNU>:--param=ggc-min-heapsize=1048576>)
+endif()
+
 # Addresses of other libraries' functions are found at the start and then cannot be written any more.
 target_link_options(drover_options INTERFACE LINKER:-z,relro,-z,now)
 

@@ -71,11 +71,10 @@ constexpr const char* column_names[columns] = {"H.XXY", "herding with triples", 
                                                "LR",    "PL on 10,000 pseudo-samples"};
 
 /// Table 2, in the order of the columns.
-using Printed = std::optional<double>;
-const Printed printed[4][columns] = {{0.23, {}, 0.28, 0.32, 0.23, 0.23, {}},
-                                     {0.24, {}, 0.24, 0.33, 0.27, 0.24, {}},
-                                     {0.05, {}, 0.06, 0.05, 0.09, 0.06, {}},
-                                     {0.11, {}, 0.04, 0.13, 0.12, 0.11, 0.04}};
+const std::optional<double> printed_errors[4][columns] = {{0.23, {}, 0.28, 0.32, 0.23, 0.23, {}},
+                                                          {0.24, {}, 0.24, 0.33, 0.27, 0.24, {}},
+                                                          {0.05, {}, 0.06, 0.05, 0.09, 0.06, {}},
+                                                          {0.11, {}, 0.04, 0.13, 0.12, 0.11, 0.04}};
 
 class Trial {
  public:
@@ -116,8 +115,8 @@ class Trial {
 
   double fit_machine(std::span<const Value> rows) {
     const std::size_t variables = split_.train.cardinalities.size() + 1;
-    const auto fit = fit_pseudo_likelihood(rows, variables, {.minimiser = {.gradient_tolerance = 1e-4}},
-                                           control_);
+    const auto fit =
+        fit_pseudo_likelihood(rows, variables, {.minimiser = {.gradient_tolerance = 1e-4}}, control_);
     return error_rate(MachineClassifier{fit.machine}, split_.test);
   }
 
@@ -161,7 +160,7 @@ Outcome herding_classify(const Options& options) {
     }
     for (std::size_t c = 0; c < columns; ++c)
       outcome.rows.push_back({.name = fmt::format("{}, {}: error", data.name, column_names[c]),
-                              .paper = data.made_up ? std::nullopt : printed[k][c],
+                              .paper = data.made_up ? std::nullopt : printed_errors[k][c],
                               .ours = mean_of(errors[c]),
                               .spread = deviation_of(errors[c]),
                               .note = k == 0 || data.made_up ? "stand-in data" : ""});

@@ -121,7 +121,7 @@ function marginalsColumns(view, shown) {
     { title: "Probability", number: true, key: (v) => view.best[v], cell: (v) => rounded(view.best[v], 4) },
   ];
   if (view.sampled) columns.push({ title: "Std. error", number: true, key: (v) => view.worst[v], cell: (v) => dash(view.worst[v], (e) => (e < 1e-4 ? figures(e, 2) : e.toPrecision(2))) });
-  if (any(view.rhat)) columns.push({ title: "R-hat", number: true, key: view.rhat, cell: (v) => dash(view.rhat(v), (r) => r.toFixed(3)), poor: (v) => view.rhat(v) > 1.01 });
+  if (any(view.rhat)) columns.push({ title: "R-hat", number: true, key: view.rhat, cell: (v) => dash(view.rhat(v), (r) => (r < 1000 ? r.toFixed(3) : "above 1000")), poor: (v) => view.rhat(v) > 1.01 });
   if (any(view.ess)) columns.push({ title: "ESS", number: true, key: view.ess, cell: (v) => dash(view.ess(v), whole), rising: true });
   return columns;
 }

@@ -58,7 +58,7 @@ function addImages() {
     const context = canvas.getContext("2d"), picture = context.createImageData(width, height);
     const pixel = new Uint32Array(picture.data.buffer), table = new Uint32Array(256);
     for (let level = 0; level < 255; ++level) {
-      const [red, green, blue] = shade(level / 254);
+      const [red, green, blue] = image.picture ? Array(3).fill(Math.round(level * 255 / 254)) : shade(level / 254);
       table[level] = (0xff000000 | (blue << 16) | (green << 8) | red) >>> 0;
     }
     table[255] = 0xff999999;
@@ -69,7 +69,7 @@ function addImages() {
     }
     context.putImageData(picture, 0, 0);
     const mean = known ? (sum / known / 254).toFixed(2) : "unknown";
-    canvas.setAttribute("aria-label", image.title + ": image of probabilities, mean " + mean);
+    canvas.setAttribute("aria-label", image.title + (image.picture ? ": picture, mean level " : ": image of probabilities, mean ") + mean);
     const readout = element("output", {}, "Mean " + mean + (known < levels.length ? "; grey means unknown" : ""));
     canvas.addEventListener("pointermove", (event) => {
       const box = canvas.getBoundingClientRect();
@@ -79,7 +79,7 @@ function addImages() {
       readout.textContent = "Row " + row * image.step + ", column " + column * image.step + ": " + (level === 255 ? "unknown" : (level / 254).toFixed(2));
     });
     const scale = element("i");
-    scale.style.background = "linear-gradient(to right," + stops.map((stop) => "rgb(" + stop.join(",") + ")").join(",") + ")";
+    scale.style.background = "linear-gradient(to right," + (image.picture ? "#000,#fff" : stops.map((stop) => "rgb(" + stop.join(",") + ")").join(",")) + ")";
     const frameNode = element("div", { "data-chart": "image" }, canvas);
     node.append(frameNode, element("div", { class: "scale", "aria-hidden": "true" }, "0", scale, "1"), readout);
     cards.append(node);

@@ -1,7 +1,6 @@
 #include "drover/cluster/mpi_ranks.hpp"
 
 #include <fmt/format.h>
-#include <metis.h>
 #include <mpi.h>
 
 #include <algorithm>
@@ -9,6 +8,7 @@
 #include <cstring>
 #include <thread>
 
+#include "drover/cluster/metis.hpp"
 #include "drover/core/error.hpp"
 
 namespace drover {
@@ -127,20 +127,16 @@ class MpiRanks : public Ranks {
     return std::make_unique<MpiExchange>(communicator_, routes);
   }
 
-  /// By METIS, on rank 0. Where it fails, in stretches of equal work.
+  /// As rank 0 divides them.
   std::vector<std::uint32_t> divide(const WorkGraph& graph) const override {
     std::string bytes;
     if (is_first()) {
-      const std::vector<idx_t> parts = metis_parts(graph);
-      bytes.assign(reinterpret_cast<const char*>(parts.data()), parts.size() * sizeof(idx_t));
+      const std::vector<std::uint32_t> parts = metis_parts(graph, size_);
+      bytes.assign(reinterpret_cast<const char*>(parts.data()), parts.size() * sizeof(std::uint32_t));
     }
     broadcast(bytes);
     std::vector<std::uint32_t> ranks(graph.work.size());
-    for (std::size_t u = 0; u < ranks.size(); ++u) {
-      idx_t part = 0;
-      std::memcpy(&part, bytes.data() + u * sizeof(idx_t), sizeof(idx_t));
-      ranks[u] = static_cast<std::uint32_t>(part);
-    }
+    if (!bytes.empty()) std::memcpy(ranks.data(), bytes.data(), bytes.size());
     return ranks;
   }
 
@@ -149,28 +145,6 @@ class MpiRanks : public Ranks {
   static void for_pieces(std::size_t size, Use use) {
     for (std::size_t at = 0; at < size; at += most_bytes)
       use(at, static_cast<int>(std::min(most_bytes, size - at)));
-  }
-
-  std::vector<idx_t> metis_parts(const WorkGraph& graph) const {
-    std::vector<idx_t> parts(graph.work.size(), 0);
-    const std::size_t units = graph.work.size();
-    for (std::size_t u = 0; u < units; ++u)
-      for (std::uint32_t part = 0; part < size_; ++part)
-        if (u >= part_begin(units, part, size_)) parts[u] = static_cast<idx_t>(part);
-    if (size_ == 1 || units < 2 * size_) return parts;
-    const auto copy = [](const auto& from) { return std::vector<idx_t>(from.begin(), from.end()); };
-    std::vector<idx_t> offsets = copy(graph.offsets), neighbours = copy(graph.neighbours),
-                       work = copy(graph.work), shared = copy(graph.shared), found(units);
-    auto count = static_cast<idx_t>(units), constraints = idx_t{1}, wanted = static_cast<idx_t>(size_),
-         cut = idx_t{0};
-    idx_t options[METIS_NOPTIONS];
-    METIS_SetDefaultOptions(options);
-    options[METIS_OPTION_SEED] = 1;
-    options[METIS_OPTION_UFACTOR] = 10;  // at most one per cent more work than the average
-    const int outcome =
-        METIS_PartGraphKway(&count, &constraints, offsets.data(), neighbours.data(), work.data(), nullptr,
-                            shared.data(), &wanted, nullptr, nullptr, options, &cut, found.data());
-    return outcome == METIS_OK ? found : parts;
   }
 
   MPI_Comm communicator_ = MPI_COMM_NULL;

@@ -206,7 +206,9 @@ std::string network_svg(const Model& model, const Distributions& probabilities, 
         write("<rect class=\"bar\" x=\"{}\" y=\"{}\" width=\"{:.2f}\" height=\"9\" rx=\"2\"/>",
               shape.bar_begin, y + 3, std::max(0.75, p * (shape.bar_end - shape.bar_begin)));
       write("<text class=\"figure\" x=\"{}\" y=\"{}\">{}</text>", shape.width - shape.inset, line,
-            std::isnan(p) ? std::string("\xE2\x80\x93") : fmt::format("{:.1f}", 100 * p));
+            std::isnan(p)      ? std::string("\xE2\x80\x93")
+            : p == 0 || p == 1 ? fmt::format("{:.0f}", 100 * p)  // certain, and "100.0" would touch its bar
+                               : fmt::format("{:.1f}", 100 * p));
     }
     out += "</g>\n";
   }

@@ -199,11 +199,16 @@ GreyImage parse_image(std::span<const std::uint8_t> bytes, const std::string& na
                       const RunControl& control) {
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   if (text.substr(0, png_magic.size()) == png_magic) return io::parse_png(bytes, name, control);
+  if (text.starts_with("\xFF\xD8\xFF")) return io::parse_jpeg(bytes, name, control);
+  const std::string_view start = text.substr(0, 4);
+  using namespace std::string_view_literals;
+  if (start == "II*\0"sv || start == "MM\0*"sv || start == "II+\0"sv || start == "MM\0+"sv)
+    return io::parse_tiff(bytes, name, control);
   if (text.size() >= 3 && text[0] == 'P' && std::string_view("1245").find(text[1]) != std::string_view::npos)
     return PortableReader(bytes, name, control).read();
   if (text.size() >= 2 && text[0] == 'P' && (text[1] == '3' || text[1] == '6'))
-    fail_at({name, 1, 1}, "a colour image (PPM); expected PNG, PBM or PGM");
-  fail_at({name, 1, 1}, "not an image: expected PNG, PBM (P1, P4) or PGM (P2, P5)");
+    fail_at({name, 1, 1}, "a colour image (PPM); expected PNG, JPEG, TIFF, PBM or PGM");
+  fail_at({name, 1, 1}, "not an image: expected PNG, JPEG, TIFF, PBM (P1, P4) or PGM (P2, P5)");
 }
 
 GreyImage read_image(const std::string& path, const RunControl& control) {

@@ -1,4 +1,5 @@
-// Grey images: PNG (by libpng) and the portable formats PBM and PGM, plain and raw.
+// Grey images: PNG (by libpng), JPEG (by libturbojpeg) and TIFF (by libtiff), and the portable formats PBM and
+// PGM, plain and raw. JPEG and TIFF are only read.
 //
 // Levels are numbers from 0 (black) to 1 (white). Colours become grey by their luma (Rec. 709); transparent
 // pixels are laid over white. What a file says of its size is checked against its length before anything is
@@ -42,9 +43,15 @@ std::string encode_image(const GreyImage& image, ImageFormat format);
 void write_image(const GreyImage& image, const std::string& path);
 
 namespace io {
-/// The parts of the above that speak to libpng (drover/image/png.cpp).
+/// The parts of the above that speak to a library (drover/image/png.cpp, jpeg.cpp, tiff.cpp).
 GreyImage parse_png(std::span<const std::uint8_t> bytes, const std::string& name, const RunControl& control);
+GreyImage parse_jpeg(std::span<const std::uint8_t> bytes, const std::string& name, const RunControl& control);
+GreyImage parse_tiff(std::span<const std::uint8_t> bytes, const std::string& name, const RunControl& control);
 std::string encode_png(const GreyImage& image);
+/// How light a colour is (Rec. 709).
+inline double luma(double red, double green, double blue) {
+  return red == green && green == blue ? red : 0.2126 * red + 0.7152 * green + 0.0722 * blue;
+}
 /// Raises bad_data for an empty or absurd size, or one that `bytes` bytes cannot hold when a byte holds at
 /// most `pixels_per_byte` pixels.
 void check_image_size(const std::string& name, std::uint64_t width, std::uint64_t height, std::size_t bytes,

@@ -84,11 +84,6 @@ bool read_end(Reading& reading) {
   return true;
 }
 
-double luma(const double* c) {
-  if (c[0] == c[1] && c[1] == c[2]) return c[0];
-  return 0.2126 * c[0] + 0.7152 * c[1] + 0.0722 * c[2];
-}
-
 struct Writing {
   png_structp png = nullptr;
   png_infop info = nullptr;
@@ -158,7 +153,7 @@ GreyImage parse_png(std::span<const std::uint8_t> bytes, const std::string& name
     double c[4];
     for (int k = 0; k < channels; ++k)
       c[k] = wide ? (at[2 * k] * 256 + at[2 * k + 1]) / 65535.0 : at[k] / 255.0;
-    const double level = channels >= 3 ? luma(c) : c[0];
+    const double level = channels >= 3 ? luma(c[0], c[1], c[2]) : c[0];
     const double alpha = has_alpha ? c[channels - 1] : 1;
     image.levels[p] = alpha * level + (1 - alpha);
   }

@@ -1,41 +1,27 @@
 #include "drover/infer/clp_library.hpp"
 
-#include <dlfcn.h>
-
-#include <string>
-
-#include "drover/core/error.hpp"
+#include "drover/core/shared_library.hpp"
 
 namespace drover {
 
 namespace {
 
-template <class Function>
-void find(void* library, const char* name, Function& function) {
-  function = reinterpret_cast<Function>(dlsym(library, name));
-  if (!function)
-    throw Error(ErrorKind::misfit, std::string("the installed CLP library has no function ") + name);
-}
-
 ClpLibrary load() {
-  void* library = nullptr;
-  for (const char* name : {"libClp.so.1", "libClp.so"})
-    if (!library) library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
-  if (!library)
-    throw Error(ErrorKind::misfit,
-                "linear programs need the CLP library, which is not installed (Debian: coinor-libclp1)");
+  const SharedLibrary library(
+      {"libClp.so.1", "libClp.so"},
+      "linear programs need the CLP library, which is not installed (Debian: coinor-libclp1)");
   ClpLibrary clp{};
-  find(library, "Clp_newModel", clp.newModel);
-  find(library, "Clp_deleteModel", clp.deleteModel);
-  find(library, "Clp_setLogLevel", clp.setLogLevel);
-  find(library, "Clp_loadProblem", clp.loadProblem);
-  find(library, "Clp_setOptimizationDirection", clp.setOptimizationDirection);
-  find(library, "Clp_setMaximumSeconds", clp.setMaximumSeconds);
-  find(library, "Clp_setMaximumIterations", clp.setMaximumIterations);
-  find(library, "Clp_dual", clp.dual);
-  find(library, "Clp_status", clp.status);
-  find(library, "Clp_objectiveValue", clp.objectiveValue);
-  find(library, "Clp_primalColumnSolution", clp.primalColumnSolution);
+  library.find("Clp_newModel", clp.newModel);
+  library.find("Clp_deleteModel", clp.deleteModel);
+  library.find("Clp_setLogLevel", clp.setLogLevel);
+  library.find("Clp_loadProblem", clp.loadProblem);
+  library.find("Clp_setOptimizationDirection", clp.setOptimizationDirection);
+  library.find("Clp_setMaximumSeconds", clp.setMaximumSeconds);
+  library.find("Clp_setMaximumIterations", clp.setMaximumIterations);
+  library.find("Clp_dual", clp.dual);
+  library.find("Clp_status", clp.status);
+  library.find("Clp_objectiveValue", clp.objectiveValue);
+  library.find("Clp_primalColumnSolution", clp.primalColumnSolution);
   return clp;
 }
 

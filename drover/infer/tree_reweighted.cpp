@@ -34,7 +34,8 @@ class Components {
 
 }  // namespace
 
-ForestCover cover_by_forests(const FactorGraph& graph, std::uint64_t seed, std::size_t least) {
+ForestCover cover_by_forests(const FactorGraph& graph, std::uint64_t seed, std::size_t least,
+                             const GoOn& go_on) {
   const std::size_t factors = graph.factor_count();
   ForestCover cover;
   std::vector<std::uint32_t> used(factors, 0), order(factors);
@@ -43,6 +44,7 @@ ForestCover cover_by_forests(const FactorGraph& graph, std::uint64_t seed, std::
   const Random random(seed, Stream::tie_break);
   std::size_t unused = factors;
   while (cover.forests.size() < least || unused > 0) {
+    if (go_on && !go_on()) return {};
     const auto round = static_cast<std::uint64_t>(cover.forests.size());
     for (std::uint32_t f = 0; f < factors; ++f)
       key[f] = std::uint64_t{used[f]} << 32 | random.block(0, round, f)[0];
@@ -68,7 +70,8 @@ ForestCover cover_by_forests(const FactorGraph& graph, std::uint64_t seed, std::
 TreeReweighted tree_reweighted(const Graph& graph, const BeliefOptions& options, std::uint64_t seed,
                                const OnIteration& on_iteration, const GoOn& go_on) {
   const FactorGraph layout = factor_graph(graph);
-  const ForestCover cover = cover_by_forests(layout, seed);
+  const ForestCover cover = cover_by_forests(layout, seed, 16, go_on);
+  if (cover.forests.empty()) return {};
   BeliefPropagation beliefs(layout, options, cover.appearance);
   beliefs.run(on_iteration, go_on);
   TreeReweighted result;

@@ -28,7 +28,9 @@ struct ForestCover {
   std::vector<std::vector<char>> forests;  ///< per forest and factor: whether it is in
   std::vector<double> appearance;          ///< rho of every factor
 };
-ForestCover cover_by_forests(const FactorGraph& graph, std::uint64_t seed, std::size_t least = 16);
+/// Without forests when `go_on` said no before every factor was in one.
+ForestCover cover_by_forests(const FactorGraph& graph, std::uint64_t seed, std::size_t least = 16,
+                             const GoOn& go_on = {});
 
 struct TreeReweighted {
   double upper = 0;  ///< a bound of log Z, always
@@ -39,6 +41,7 @@ struct TreeReweighted {
   std::size_t forests = 0;
 };
 
+/// Without forests, and so without a result, when `go_on` said no before there were any.
 TreeReweighted tree_reweighted(const Graph& graph, const BeliefOptions& options, std::uint64_t seed,
                                const OnIteration& on_iteration = {}, const GoOn& go_on = {});
 

@@ -19,7 +19,7 @@ constexpr std::uint32_t most_units = 1U << 20;
 
 void write_machine(const std::string& path, const MachineFile& file) {
   const BinaryMachine& machine = file.machine;
-  ModelArchive archive{std::string(machine_kind_name(machine.kind))};
+  ModelArchive archive{std::string(choice_name(machine.kind))};
   archive.header["visible"] = machine.visible;
   archive.header["hidden"] = machine.hidden;
   archive.header["trained"] = nlohmann::ordered_json::parse(file.trained);
@@ -33,12 +33,8 @@ MachineFile read_machine(const std::string& path, const RunControl& control) {
   const ModelArchive archive = read_model_archive(path, "", control);
   const std::string& kind = archive.kind();
   MachineFile file;
-  MachineKind machine_kind = MachineKind::ising;
-  if (kind == "rbm")
-    machine_kind = MachineKind::rbm;
-  else if (kind == "boltzmann")
-    machine_kind = MachineKind::boltzmann;
-  else if (kind != "ising")
+  const std::optional<MachineKind> machine_kind = choice_named<MachineKind>(kind);
+  if (!machine_kind)
     throw Error(
         ErrorKind::bad_data,
         fmt::format("{}: expected a learnt ising, boltzmann or rbm model, found one of kind {}", path, kind));
@@ -50,15 +46,15 @@ MachineFile read_machine(const std::string& path, const RunControl& control) {
   // Sizes are compared before the edges are made: a few bytes must not ask for gigabytes.
   const std::uint64_t n = std::uint64_t{visible} + hidden;
   const std::uint64_t edges =
-      machine_kind == MachineKind::rbm ? std::uint64_t{visible} * hidden : n * (n - 1) / 2;
+      *machine_kind == MachineKind::rbm ? std::uint64_t{visible} * hidden : n * (n - 1) / 2;
   const std::vector<float>& weights = archive.array<float>("weights", n == 0 ? 0 : edges);
   const std::vector<float>& biases = archive.array<float>("biases", n);
   const auto finite = [](float x) { return std::isfinite(x); };
   if (!std::all_of(weights.begin(), weights.end(), finite) ||
       !std::all_of(biases.begin(), biases.end(), finite))
     throw Error(ErrorKind::bad_data, path + ": expected finite weights and biases");
-  file.machine = machine_kind == MachineKind::rbm ? restricted_machine(visible, hidden)
-                                                  : complete_machine(machine_kind, visible, hidden);
+  file.machine = *machine_kind == MachineKind::rbm ? restricted_machine(visible, hidden)
+                                                   : complete_machine(*machine_kind, visible, hidden);
   file.machine.weights = weights;
   file.machine.biases = biases;
   file.trained = archive.member<nlohmann::ordered_json>("trained").dump();

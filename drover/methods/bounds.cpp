@@ -28,6 +28,7 @@ TreeReweighted run_trw(const Problem& problem, const RunControl& control, RunFac
   TreeReweighted run =
       tree_reweighted(graph, belief_options(problem, Semiring::sum, is_forest), problem.options().seed,
                       reporting_to(problem, control), going_on(control));
+  if (run.forests == 0) fail_stopped(control, "tree-reweighted belief propagation");
   note_resolved(belief_options(problem, Semiring::sum, is_forest), facts);
   facts.sweeps = run.iterations;
   facts.details["iterations"] = run.iterations;

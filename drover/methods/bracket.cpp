@@ -17,6 +17,7 @@
 #include <cmath>
 
 #include "drover/core/error.hpp"
+#include "drover/core/figures.hpp"
 #include "drover/infer/cutset_bound.hpp"
 #include "drover/infer/mini_bucket.hpp"
 #include "drover/methods/all.hpp"
@@ -237,7 +238,7 @@ class Bracket {
     if (result_.log_z > result_.upper) result_.log_z = result_.upper;
     if (given != result_.log_z)
       result_.warnings.push_back(
-          fmt::format("the estimate {:.8g} lies beyond a certain bound and was moved to it", given));
+          fmt::format("the estimate {} lies beyond a certain bound and was moved to it", log_text(given, 8)));
   }
 
   const Problem& problem_;

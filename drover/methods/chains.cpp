@@ -8,6 +8,7 @@
 
 #include "drover/core/checksum.hpp"
 #include "drover/core/error.hpp"
+#include "drover/core/figures.hpp"
 #include "drover/core/parallel.hpp"
 #include "drover/core/plural.hpp"
 #include "drover/core/version.hpp"
@@ -152,9 +153,9 @@ void warn_if_not_converged(const Diagnostics& diagnostics, RunFacts& facts) {
     facts.warnings.emplace_back("the run is too short to say whether it has converged; take more sweeps");
   else
     facts.warnings.push_back(fmt::format(
-        "the run has NOT converged: largest R-hat {:.3f} (wanted: at most 1.01), smallest effective sample "
-        "size {:.0f} (wanted: at least 400); take more sweeps or try another method such as tempering",
-        diagnostics.rhat_max, diagnostics.ess_min));
+        "the run has NOT converged: largest R-hat {} (wanted: at most 1.01), smallest effective sample "
+        "size {} (wanted: at least 400); take more sweeps or try another method such as tempering",
+        rhat_text(diagnostics.rhat_max), ess_text(diagnostics.ess_min)));
 }
 
 void fill_means(const SegmentStore& store, MarginalsResult& result) {
@@ -179,8 +180,8 @@ void fill_means(const SegmentStore& store, MarginalsResult& result) {
   else
     result.warnings.push_back(
         fmt::format("whether the run has converged is not known: only means were worked out, with standard "
-                    "errors of at most {:.2g}",
-                    result.diagnostics.mcse_max));
+                    "errors of at most {}",
+                    error_text(result.diagnostics.mcse_max)));
 }
 
 void check_estimate_memory(const Problem& problem, std::size_t entries, std::uint32_t lanes,

@@ -261,6 +261,7 @@ SampleResult sample_by_chains(const Problem& problem, std::string_view method, c
   note_resolved(options, result);
   fill_facts(run, result);
   result.diagnostics = worst_entry(run.store());
+  result.converged = is_converged(result.diagnostics);
   result.scores = score_trace(run.trace(), options.chains);
   warn_if_not_converged(result.diagnostics, result);
   warn_of_rounded_samples(problem.options(), result);

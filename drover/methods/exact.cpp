@@ -137,10 +137,13 @@ SampleResult sample(const Problem& problem, const RunControl& control, DrawConsu
     control.report(progress);
   }
   if (result.draws == 0) fail_stopped(control, "exact inference");
+  if (result.draws < wanted)
+    result.warnings.push_back(fmt::format("ended after {} of {} draws", result.draws, wanted));
   result.resolved["samples"] = wanted;
   result.chains = 1;
   result.independent = true;
   result.exact = true;
+  result.converged = true;
   result.diagnostics.rhat_max = 1;
   result.diagnostics.ess_min = static_cast<double>(result.draws);
   return result;

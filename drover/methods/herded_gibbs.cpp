@@ -131,6 +131,7 @@ void note(const Choice& choice, RunFacts& facts) {
 }
 
 void warn(const Problem& problem, const Choice& choice, RunFacts& facts) {
+  facts.details["approximates"] = true;
   const HerdedPlan& plan = choice.plan;
   const bool whole = plan.share == HerdedShare::dense || plan.share == HerdedShare::hashed;
   if (!is_complete(problem.graph()))

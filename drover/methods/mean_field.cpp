@@ -89,6 +89,7 @@ MarginalsResult marginals(const Problem& problem, const RunControl& control) {
   result.rhat.assign(graph.size(), not_known);
   result.ess.assign(graph.size(), not_known);
   result.converged = best.run.converged;
+  result.details["approximates"] = true;
   result.warnings.emplace_back(
       "mean field takes the variables for independent: its marginals have an error that no figure here "
       "shows");

@@ -10,6 +10,7 @@
 #include "drover/methods/all.hpp"
 #include "drover/methods/chains.hpp"
 #include "drover/methods/message_passing.hpp"
+#include "drover/methods/sweep_cost.hpp"
 #include "drover/run/part_log.hpp"
 #include "drover/sample/pmp/perturb_and_max_product.hpp"
 
@@ -53,7 +54,17 @@ void visit_block(LoadArchive& archive, std::span<Value> states, std::span<double
   std::ranges::copy(numbers, maxima.begin());
 }
 
-/// Draws in blocks that fit in memory and hands each on: use(states, maxima).
+/// So many that they take a tenth of a second or so, by what is counted and not by the clock; lanes of spins are
+/// full. All samples of a block are there, or none.
+std::size_t samples_at_once(const Graph& graph, std::uint32_t iterations) {
+  constexpr double work = 1e8;
+  const std::size_t lanes = graph.is_spin() ? 16 : 4;
+  const SweepSize size = sweep_size(graph);
+  const double wanted = work / ((size.links + size.entries) * iterations + 1);
+  return static_cast<std::size_t>(std::clamp(wanted, static_cast<double>(lanes), 256.0)) / lanes * lanes;
+}
+
+/// Draws in blocks and hands each on: use(states, maxima).
 using UseBlock = std::function<void(std::span<const Value>, std::span<const double>)>;
 
 std::uint64_t draw_all(const Problem& problem, Task task, const RunControl& control, std::uint64_t wanted,
@@ -65,8 +76,7 @@ std::uint64_t draw_all(const Problem& problem, Task task, const RunControl& cont
   block_control.stop_when([&] { return control.should_stop() && (done > 0 || control.stop_requested()); });
   const BatchOptions solver = batch_options(problem, block_control);
   const PerturbAndMaxProduct sampler(graph, solver);
-  const std::size_t block =
-      std::clamp<std::size_t>((std::size_t{1} << 22) / (graph.size() + 1), 16, 256) / 16 * 16;
+  const std::size_t block = samples_at_once(graph, solver.iterations);
   std::vector<Value> states(block * graph.size());
   std::vector<double> maxima(block);
   const auto parts = make_part_log(problem.options().checkpoint,
@@ -127,10 +137,11 @@ void warn_of_broken(std::uint64_t broken, std::uint64_t draws, RunFacts& facts) 
 }
 
 void warn_of_approximation(const Problem& problem, RunFacts& facts) {
-  if (!has_only_unaries(problem.compact_graph()))
-    facts.warnings.emplace_back(
-        "pmp draws independent samples of an approximation of the model; their standard errors do not know "
-        "its error");
+  if (has_only_unaries(problem.compact_graph())) return;
+  facts.details["approximates"] = true;
+  facts.warnings.emplace_back(
+      "pmp draws independent samples of an approximation of the model; their standard errors do not know "
+      "its error");
 }
 
 MarginalsResult marginals(const Problem& problem, const RunControl& control) {
@@ -179,7 +190,7 @@ MarginalsResult marginals(const Problem& problem, const RunControl& control) {
   if (problem.graph().gates.size() == 0) {
     const ExactPlan& plan = problem.exact_plan();
     if (problem.options().check || (plan.order.exact && plan.predicted_operations <= small_plan))
-      check_against_exact(problem, result);
+      check_against_exact(problem, result, control);
   }
   return result;
 }
@@ -262,6 +273,7 @@ SampleResult sample(const Problem& problem, const RunControl& control, DrawConsu
   result.independent = true;
   result.diagnostics.rhat_max = 1;
   result.diagnostics.ess_min = static_cast<double>(result.draws);
+  result.converged = broken == 0;
   warn_of_broken(broken, result.draws, result);
   warn_of_approximation(problem, result);
   return result;

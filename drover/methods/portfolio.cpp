@@ -9,6 +9,7 @@
 #include <numeric>
 #include <optional>
 
+#include "drover/core/figures.hpp"
 #include "drover/infer/best_state_search.hpp"
 #include "drover/infer/branch_and_bound.hpp"
 #include "drover/infer/maximum_reduction.hpp"
@@ -137,9 +138,10 @@ Standing standing(const MaximumReduction& reduction, const std::vector<std::uniq
 }
 
 void report(const Standing& now, const RunControl& control) {
-  const std::string phase = now.complete && std::isfinite(now.upper)
-                                ? fmt::format("best {:.6g}, at most {:.6g}", now.log_score, now.upper)
-                                : std::string("searching");
+  const std::string phase =
+      now.complete && std::isfinite(now.upper)
+          ? fmt::format("best {}, at most {}", log_text(now.log_score, 6), log_text(now.upper, 6))
+          : std::string("searching");
   control.report({phase, std::max(control.time_fraction(), std::min(1.0, now.work / all_work)), 0, 0, 0});
 }
 
@@ -253,6 +255,7 @@ BestStateResult best_one(const Problem& problem, const RunControl& control) {
 
   double slice = first_slice;
   Standing now = standing(reduction, parts);
+  report(now, control);
   while (!now.proven && !(now.complete && control.should_stop()) &&
          (control.has_time_limit() || now.work < all_work)) {
     for (const auto& part : parts) {

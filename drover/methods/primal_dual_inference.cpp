@@ -133,6 +133,7 @@ MarginalsResult marginals(const Problem& problem, const RunControl& control) {
   result.rhat.assign(size, not_known);
   result.ess.assign(size, not_known);
   result.converged = run.converged;
+  result.details["approximates"] = true;
   result.warnings.emplace_back(
       problem.options().dual.forest
           ? "mean field over trees takes other pairs for means only: its marginals have an error that no "

@@ -23,6 +23,7 @@
 #include <cmath>
 #include <deque>
 
+#include "drover/core/figures.hpp"
 #include "drover/methods/all.hpp"
 #include "drover/methods/chains.hpp"
 #include "drover/methods/race_starts.hpp"
@@ -240,6 +241,12 @@ void Race::advance(Contestant& one, std::uint64_t sweeps) {
     sweeps = std::min(sweeps, chains.burn_in.value_or(*chains.sweeps / 3) + *chains.sweeps);
   }
   one.chains->run_to(sweeps, stage_);
+  // A look sees whole segments, a result the open one too: what is decided by the one must hold in the other.
+  const SegmentStore& store = one.chains->store();
+  const std::uint64_t open = one.chains->draws() - store.draws();
+  if (open > 0 && !by_sweeps_)
+    one.chains->run_to(one.chains->sweeps_done() + (store.segment_length() - open) * one.options.thin,
+                       stage_);
   if (one.chains->draws() < 4 && !stage_.stop_requested()) {
     // There must be something to show, however short the time.
     RunControl patient;
@@ -455,9 +462,8 @@ void Race::finish(Contestant& winner) {
   }
   if (result_.converged && winner.standing.nested_rhat_max > 1.01) {
     result_.converged = false;
-    result_.warnings.push_back(
-        fmt::format("groups of chains with different starts disagree: nested R-hat {:.3f}",
-                    winner.standing.nested_rhat_max));
+    result_.warnings.push_back(fmt::format("groups of chains with different starts disagree: nested R-hat {}",
+                                           rhat_text(winner.standing.nested_rhat_max)));
   }
   for (const Contestant& other : contestants_) {
     if (&other == &winner || !is_converged(other.standing.diagnostics)) continue;

@@ -25,9 +25,6 @@ struct ChoiceNames<MachineKind> {
                                        std::pair{MachineKind::boltzmann, std::string_view("boltzmann")},
                                        std::pair{MachineKind::rbm, std::string_view("rbm")}};
 };
-inline std::string_view machine_kind_name(MachineKind kind) {
-  return choice_name(kind);
-}
 
 struct BinaryMachine {
   MachineKind kind = MachineKind::ising;

@@ -236,6 +236,33 @@ Model ising(const Edges& edges, const Draw& coupling, const Draw& field, std::ui
   return model;
 }
 
+Model grid_rows(std::uint32_t width, std::uint32_t height, std::span<const std::uint32_t> rows,
+                const Draw& coupling, const Draw& field, std::uint64_t seed) {
+  Model model;
+  model.cardinalities.assign(rows.size() * width, 2);
+  const Drawer coupling_of(coupling, seed, Purpose::coupling), field_of(field, seed, Purpose::field);
+  for (std::size_t r = 0; r < rows.size(); ++r) {
+    // As grid_edges() counts them: a pair to the right, where there is one, and then one down.
+    const std::uint64_t y = rows[r], before = y * (2 * std::uint64_t{width} - 1);
+    const bool has_down = y + 1 < height, keeps_down = r + 1 < rows.size() && rows[r + 1] == y + 1;
+    for (std::uint32_t x = 0; x < width; ++x) {
+      const auto here = static_cast<VariableId>(r * width + x);
+      const std::uint64_t number = before + (has_down ? 2 : 1) * std::uint64_t{x};
+      const bool has_right = x + 1 < width;
+      if (has_right) model.spin_pairs.add(here, here + 1, coupling_of(number));
+      if (keeps_down) model.spin_pairs.add(here, here + width, coupling_of(number + (has_right ? 1 : 0)));
+    }
+  }
+  if (field_of.is_zero()) return model;
+  for (std::size_t r = 0; r < rows.size(); ++r)
+    for (std::uint32_t x = 0; x < width; ++x) {
+      const double h = field_of(std::uint64_t{rows[r]} * width + x);
+      const double values[2] = {-h, h};
+      model.unaries.add(static_cast<VariableId>(r * width + x), values);
+    }
+  return model;
+}
+
 Model potts(const Edges& edges, std::uint32_t states, const Draw& coupling, const Draw& field,
             std::uint64_t seed) {
   Model model;

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -52,6 +53,12 @@ Edges regular_edges(std::uint32_t variables, std::uint32_t degree, std::uint64_t
 
 /// Spin pairs J s_i s_j and fields h s_i; no unaries when the field is the constant 0.
 Model ising(const Edges& edges, const Draw& coupling, const Draw& field, std::uint64_t seed);
+
+/// Some rows (ascending) of what ising() makes of grid_edges(width, height, false), and the pairs among them:
+/// variable r * width + x is the x-th of the r-th of these rows. Numbers of pairs, and with them couplings, are
+/// those of the whole.
+Model grid_rows(std::uint32_t width, std::uint32_t height, std::span<const std::uint32_t> rows,
+                const Draw& coupling, const Draw& field, std::uint64_t seed);
 /// Potts pairs J [x_i = x_j] and one field per state.
 Model potts(const Edges& edges, std::uint32_t states, const Draw& coupling, const Draw& field,
             std::uint64_t seed);

@@ -12,7 +12,7 @@ namespace {
 
 /// Values from -1 to +1, or levels from 0 to 1.
 ReportImage picture(std::string title, const Denoised& result, std::span<const double> values, bool levels) {
-  ReportImage image{std::move(title), result.noisy.width, result.noisy.height, {}};
+  ReportImage image{std::move(title), result.noisy.width, result.noisy.height, {}, true};
   image.values.reserve(values.size());
   for (double value : values)
     image.values.push_back(levels ? value : std::clamp(0.5 * (value + 1), 0.0, 1.0));

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "drover/core/figures.hpp"
 #include "drover/report/page_parts.hpp"
 
 namespace drover {
@@ -31,8 +32,7 @@ std::string page_of(const DiagnoseResult& result, const std::string& json) {
   for (std::size_t v = 0; v < std::min<std::size_t>(result.names.size(), 10000); ++v) {
     const VariableDiagnosis& one = result.diagnostics.variables[v];
     table.rows.push_back({result.names[v], number("{:.5g}", one.mean), rhat_text(one.rhat),
-                          number("{:.0f}", one.ess_bulk), number("{:.0f}", one.ess_tail),
-                          number("{:.2g}", one.mcse)});
+                          ess_text(one.ess_bulk), ess_text(one.ess_tail), error_text(one.mcse)});
     if (std::isfinite(one.ess_bulk)) page.slowest.emplace_back(result.names[v], one.ess_bulk);
   }
   std::sort(page.slowest.begin(), page.slowest.end(),

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "drover/core/figures.hpp"
 #include "drover/report/page_parts.hpp"
 
 namespace drover {
@@ -81,7 +82,7 @@ std::string page_of(const HerdResult& result, const std::string& json) {
   report.facts.emplace_back("pseudo-samples", std::to_string(result.samples));
   report.facts.emplace_back("search", choice_name(result.search));
   if (!origin.because.empty()) report.facts.emplace_back("chosen because", origin.because);
-  report.facts.emplace_back("largest moment error", fmt::format("{:.3g}", result.moment_error_max));
+  report.facts.emplace_back("largest moment error", error_text(result.moment_error_max, 3));
   report.facts.emplace_back("weight norm", fmt::format("{:.4g}", result.weight_norm));
   report.facts.emplace_back("seconds", fmt::format("{:.2f}", origin.seconds));
   add_verdict(judge(result), report);
@@ -120,8 +121,7 @@ std::string page_of(const HerdResult& result, const std::string& json) {
   ReportTable table{"Moments with the largest errors", "", {"Feature", "Asked", "Reached", "Error"}, {}};
   for (const HerdMoment& moment : result.worst)
     table.rows.push_back({moment.feature, fmt::format("{:.6g}", moment.asked),
-                          fmt::format("{:.6g}", moment.reached),
-                          fmt::format("{:.2e}", moment.reached - moment.asked)});
+                          fmt::format("{:.6g}", moment.reached), error_text(moment.reached - moment.asked)});
   report.tables.push_back(std::move(table));
   report.result_json = json;
   return render_report(report);

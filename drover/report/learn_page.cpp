@@ -25,6 +25,7 @@ ReportImage picture(const std::string& title, const BitBatch& rows, std::size_t 
   const std::size_t height = variables / width, across = 8, count = std::min(rows.rows, most);
   const std::size_t down = (count + across - 1) / across;
   image.title = title;
+  image.picture = true;
   image.width = across * (width + 1) - 1;
   image.height = down * (height + 1) - 1;
   image.values.assign(image.width * image.height, std::numeric_limits<double>::quiet_NaN());

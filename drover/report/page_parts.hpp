@@ -14,9 +14,7 @@ inline std::string file_name(const std::string& path) {
 }
 
 inline void add_verdict(const Judgement& judgement, ReportData& page) {
-  page.verdict = judgement.verdict == Verdict::good      ? ReportData::Verdict::good
-                 : judgement.verdict == Verdict::caution ? ReportData::Verdict::caution
-                                                         : ReportData::Verdict::bad;
+  page.verdict = judgement.verdict;
   page.verdict_text = judgement.text;
 }
 

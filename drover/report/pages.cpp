@@ -7,6 +7,7 @@
 
 #include "drover/compile/graph.hpp"
 #include "drover/compile/lattice.hpp"
+#include "drover/core/figures.hpp"
 #include "drover/core/version.hpp"
 #include "drover/draw/network.hpp"
 #include "drover/report/page_parts.hpp"
@@ -100,8 +101,7 @@ void add_race(ReportData& page, const std::vector<RaceEntry>& race) {
   for (const RaceEntry& entry : race)
     table.rows.push_back({entry.method, std::to_string(entry.chains), std::to_string(entry.sweeps),
                           figure(entry.work, "{:.3g}"), figure(1e9 * entry.ess_per_work, "{:.3g}"),
-                          figure(std::min(entry.rhat_max, 1e3), "{:.3f}"),
-                          figure(std::min(entry.nested_rhat_max, 1e3), "{:.3f}"),
+                          rhat_text(entry.rhat_max), rhat_text(entry.nested_rhat_max),
                           entry.chosen ? "chosen" : entry.note});
   page.tables.push_back(std::move(table));
 }
@@ -143,13 +143,13 @@ std::string page_of(const Marginals& answer, const Model& model, const std::stri
 
 std::string page_of(const BestState& answer, const std::string& json, std::span<const VariableId> query) {
   ReportData page = common_page(answer, judge(answer), json, "Most probable state");
-  page.facts.emplace_back("Log score", fmt::format("{:.10g}", answer.log_score));
+  page.facts.emplace_back("Log score", log_text(answer.log_score));
   if (std::isfinite(answer.upper) && !answer.optimal)
-    page.facts.emplace_back("At most", fmt::format("{:.10g}", answer.upper));
+    page.facts.emplace_back("At most", log_text(answer.upper));
   if (!answer.states.empty()) {
     ReportTable ranks{"Best states", "Their log scores, best first.", {"Rank", "Log score"}, {}};
     for (std::size_t k = 0; k < answer.states.size() && k < 1000; ++k)
-      ranks.rows.push_back({fmt::format("{}", k + 1), fmt::format("{:.10g}", answer.states[k].log_score)});
+      ranks.rows.push_back({fmt::format("{}", k + 1), log_text(answer.states[k].log_score)});
     page.tables.push_back(std::move(ranks));
   }
   const std::vector<VariableId> variables = shown(answer, query);
@@ -165,8 +165,8 @@ std::string page_of(const BestState& answer, const std::string& json, std::span<
 
 std::string page_of(const BestValues& answer, const std::string& json) {
   ReportData page = common_page(answer, judge(answer), json, "Most probable values");
-  page.facts.emplace_back("Log probability", fmt::format("{:.10g}", answer.log_probability));
-  if (!answer.optimal) page.facts.emplace_back("At most", fmt::format("{:.10g}", answer.upper));
+  page.facts.emplace_back("Log probability", log_text(answer.log_probability));
+  if (!answer.optimal) page.facts.emplace_back("At most", log_text(answer.upper));
   ReportTable table{"Assignment", "The other variables are summed out.", {"Variable", "State"}, {}};
   for (std::size_t k = 0; k < answer.of.size(); ++k)
     table.rows.push_back(
@@ -177,14 +177,14 @@ std::string page_of(const BestValues& answer, const std::string& json) {
 
 std::string page_of(const LogZ& answer, const std::string& json) {
   ReportData page = common_page(answer, judge(answer), json, "Partition function");
-  page.facts.emplace_back("log Z", fmt::format("{:.12g}", answer.log_z));
+  page.facts.emplace_back("log Z", log_text(answer.log_z, 12));
   const auto add = [&](const char* name, double lower, double upper) {
     if (std::isfinite(lower) && std::isfinite(upper))
-      page.facts.emplace_back(name, fmt::format("{:.10g} to {:.10g}", lower, upper));
+      page.facts.emplace_back(name, log_text(lower) + " to " + log_text(upper));
     else if (std::isfinite(lower))
-      page.facts.emplace_back(name, fmt::format("at least {:.10g}", lower));
+      page.facts.emplace_back(name, "at least " + log_text(lower));
     else if (std::isfinite(upper))
-      page.facts.emplace_back(name, fmt::format("at most {:.10g}", upper));
+      page.facts.emplace_back(name, "at most " + log_text(upper));
   };
   if (!answer.exact) add("Certified", answer.lower, answer.upper);
   add("Interval of 95 %", answer.interval_lower, answer.interval_upper);

@@ -168,8 +168,9 @@ std::string image_json(const ReportImage& image) {
       bytes += static_cast<char>(static_cast<unsigned char>(level));
     }
   }
-  return fmt::format("{{\"title\":{},\"width\":{},\"height\":{},\"step\":{},\"bytes\":\"{}\"}}",
-                     dump(image.title), image.width, image.height, step, base64(bytes));
+  return fmt::format(
+      "{{\"title\":{},\"width\":{},\"height\":{},\"step\":{},\"picture\":{},\"bytes\":\"{}\"}}",
+      dump(image.title), image.width, image.height, step, image.picture, base64(bytes));
 }
 
 json figure_json(const ReportFigure& figure) {
@@ -184,22 +185,10 @@ json table_json(const ReportTable& table) {
   return {{"title", table.title}, {"caption", table.caption}, {"header", table.header}, {"rows", table.rows}};
 }
 
-const char* verdict_name(ReportData::Verdict verdict) {
-  switch (verdict) {
-    case ReportData::Verdict::good:
-      return "good";
-    case ReportData::Verdict::caution:
-      return "caution";
-    case ReportData::Verdict::bad:
-      return "bad";
-  }
-  return "bad";
-}
-
 std::string data_json(const ReportData& data) {
   json small = {{"title", data.title},
                 {"facts", data.facts},
-                {"verdict", verdict_name(data.verdict)},
+                {"verdict", choice_name(data.verdict)},
                 {"verdict_text", data.verdict_text},
                 {"warnings", data.warnings},
                 {"evidence", data.evidence},

@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "drover/task/provenance.hpp"
+
 namespace drover {
 
 struct ReportMarginal {
@@ -35,6 +37,7 @@ struct ReportImage {
   std::string title;
   std::size_t width = 0, height = 0;
   std::vector<double> values;  ///< row-major probabilities 0..1, NaN = unknown
+  bool picture = false;        ///< what it shows is black and white itself; else probabilities get colours
 };
 
 /// A plain table, such as a paper's values beside ours.
@@ -53,7 +56,7 @@ struct ReportFigure {
 struct ReportData {
   std::string title;                                       ///< such as "Marginals of grid.uai"
   std::vector<std::pair<std::string, std::string>> facts;  ///< what was run: model, method, seed ...
-  enum class Verdict { good, caution, bad } verdict = Verdict::good;
+  Verdict verdict = Verdict::good;
   std::string verdict_text;  ///< a plain sentence or two
   std::vector<std::string> warnings;
   std::vector<ReportMarginal> marginals;

@@ -82,6 +82,7 @@ void Checkpoint::write(const std::string& payload) const {
 }
 
 void Checkpoint::save(std::string payload, const std::function<void()>& before) {
+  if (!wanted()) return;
   wait();
   next_save_ = std::numeric_limits<double>::infinity();
   saving_ = std::async(std::launch::async, [this, before, payload = std::move(payload)] {
@@ -113,9 +114,13 @@ std::string Checkpoint::load() const {
   return payload;
 }
 
+// Where ranks share a loop they all have its state: rank 0 saves it, and tells it to the others when they go on.
 CheckpointKeeper::CheckpointKeeper(const Checkpointing& options, std::string run, const RunControl& control)
-    : checkpoint_(options, std::move(run), control), resumes_(options.resume) {
-  if (resumes_) state_ = checkpoint_.load();
+    : checkpoint_(control.ranks().is_first() ? options : Checkpointing{}, std::move(run), control),
+      resumes_(options.resume) {
+  if (!resumes_) return;
+  if (checkpoint_.wanted()) state_ = checkpoint_.load();
+  control.ranks().broadcast(state_);
 }
 
 std::unique_ptr<CheckpointKeeper> make_state_keeper(const Checkpointing& options, std::string run,

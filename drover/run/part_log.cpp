@@ -143,7 +143,9 @@ std::unique_ptr<PartLog> make_part_log(const Checkpointing& options, const std::
                                        const RunControl& control) {
   if (options.resume && options.file.empty())
     throw OptionError("resume", "true", "a checkpoint file to go on from");
-  return options.file.empty() ? nullptr : std::make_unique<PartLog>(options, run, control);
+  // Of several ranks rank 0 has the file, and the others bring it what they did.
+  const bool wanted = !options.file.empty() && control.ranks().is_first();
+  return wanted ? std::make_unique<PartLog>(options, run, control) : nullptr;
 }
 
 }  // namespace drover

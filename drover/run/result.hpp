@@ -127,6 +127,7 @@ struct SampleResult : RunFacts {
   std::uint64_t draws = 0;  ///< in all
   bool independent = false;
   bool exact = false;  ///< each draw has the distribution of the model itself
+  bool converged = false;
   Diagnostics diagnostics;
   Trace scores;
 };

@@ -16,16 +16,13 @@
 #include "drover/run/segment_diagnostics.hpp"
 #include "drover/serve/kept_draws.hpp"
 #include "drover/serve/race_watch.hpp"
+#include "drover/serve/seconds_since.hpp"
 
 namespace drover {
 
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 /// Points (x, y_1 .. y_m); when it is full every second one goes, and from then on only every second one is
 /// kept.

@@ -15,6 +15,7 @@
 #include "drover/run/chain_run.hpp"
 #include "drover/run/segment_diagnostics.hpp"
 #include "drover/serve/live_questions.hpp"
+#include "drover/serve/seconds_since.hpp"
 #include "drover/task/inference.hpp"
 
 namespace drover {
@@ -22,10 +23,6 @@ namespace drover {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 /// Blocks where they fit, since single variables of a network often cannot move alone.
 const Method& sampler_for(const Problem& problem, const std::string& wanted) {

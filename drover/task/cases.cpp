@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "drover/core/error.hpp"
+#include "drover/core/figures.hpp"
 #include "drover/core/parallel.hpp"
 #include "drover/core/plural.hpp"
 #include "drover/infer/case_tree.hpp"
@@ -216,7 +217,7 @@ Judgement judge(const CaseAnswers& answer) {
     return {Verdict::bad, fmt::format("The runs of {} have not converged: do not rely on their answers.",
                                       counted(answer.not_converged, "case"))};
   return {Verdict::caution,
-          fmt::format("The answers are estimates, with standard errors of at most {:.2g}.", answer.mcse_max)};
+          "The answers are estimates, with standard errors of at most " + error_text(answer.mcse_max) + "."};
 }
 
 JsonObject to_json(const CaseAnswers& answer) {

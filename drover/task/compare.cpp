@@ -4,12 +4,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <nlohmann/json.hpp>
 
 #include "drover/core/error.hpp"
 #include "drover/core/plural.hpp"
 #include "drover/diagnose/mmd.hpp"
 #include "drover/io/draws.hpp"
-#include "drover/io/whole_file.hpp"
+#include "drover/io/text_source.hpp"
 #include "drover/numeric/hold_out.hpp"
 
 namespace drover {
@@ -55,6 +56,19 @@ DataTable table_of(const DrawFile& file, const std::string& path) {
     states = std::max(states, table.values[i] + 1U);
   }
   return table;
+}
+
+/// The header of draws as text, compressed or not.
+bool starts_as_draws(const std::string& path) {
+  if (!path.ends_with(".csv") && !path.ends_with(".csv.gz")) return false;
+  TextSource source(path);
+  return source.next_token() && source.token().starts_with("chain,draw");
+}
+
+/// A command made them, and says which; other arrays are data like any others.
+bool was_drawn(const DrawFile& file) {
+  const nlohmann::json json = nlohmann::json::parse(file.metadata, nullptr, false);
+  return json.is_object() && json.contains("command");
 }
 
 /// MMD^2 of the even against the odd rows: what two sets from one source score.
@@ -103,8 +117,9 @@ double log_or_unknown(double value) {
 }  // namespace
 
 DataTable read_rows(const std::string& path, const DataOptions& options, const RunControl& control) {
-  if (path.ends_with(".nc") || first_bytes(path, 10) == "chain,draw")
-    return table_of(read_draws(path, control), path);
+  if (path.ends_with(".nc") || starts_as_draws(path)) return table_of(read_draws(path, control), path);
+  if (path.ends_with(".npz") && !options.binarise && options.columns.empty())
+    if (const DrawFile draws = read_draws(path, control); was_drawn(draws)) return table_of(draws, path);
   return read_data_table(path, options, control);
 }
 

@@ -6,9 +6,9 @@
 #include <cmath>
 
 #include "drover/core/error.hpp"
+#include "drover/core/stop_check.hpp"
 #include "drover/image/binary_posterior.hpp"
 #include "drover/image/grey_posterior.hpp"
-#include "drover/core/stop_check.hpp"
 #include "drover/methods/method.hpp"
 
 namespace drover {
@@ -126,6 +126,7 @@ void measure(Denoised& result) {
 /// Parameters that are not given, by the image; the image is then one of even light, black at -1, white at
 /// +1.
 void estimate(const DenoiseOptions& options, const RunControl& control, Denoised& result) {
+  control.report({"estimating", -1, 0, 0, 0});  // seconds for a large picture
   result.sigma_estimated = !options.sigma;
   result.coupling_estimated = !options.coupling && options.levels == 2;
   if (options.levels == 2) {

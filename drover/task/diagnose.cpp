@@ -5,6 +5,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "drover/core/figures.hpp"
 #include "drover/core/plural.hpp"
 #include "drover/run/result.hpp"
 
@@ -29,10 +30,12 @@ std::vector<std::string> warnings_of(const std::string& metadata) {
   return warnings;
 }
 
+/// Empty when nothing is known.
 std::string figures(const DrawDiagnostics& worst) {
-  if (!std::isfinite(worst.rhat_max) || !std::isfinite(worst.ess_min)) return "";
-  return fmt::format("largest R-hat {}, smallest effective sample size {:.0f}", rhat_text(worst.rhat_max),
-                     worst.ess_min);
+  if (std::isnan(worst.rhat_max)) return "";
+  std::string text = "largest R-hat " + rhat_text(worst.rhat_max);
+  if (std::isfinite(worst.ess_min)) text += ", smallest effective sample size " + ess_text(worst.ess_min);
+  return text;
 }
 
 /// Why the draws are not to be relied on; empty when they are, or when there is nothing to judge.
@@ -49,11 +52,6 @@ std::string doubt_of(const DiagnoseResult& result) {
 }
 
 }  // namespace
-
-std::string rhat_text(double rhat) {
-  if (std::isnan(rhat)) return "-";
-  return rhat < 1000 ? fmt::format("{:.4f}", rhat) : "above 1000";
-}
 
 DiagnoseResult diagnose(const DrawFile& draws, const std::string& input, const RunControl& control) {
   const double start = control.seconds();

@@ -31,7 +31,4 @@ DiagnoseResult diagnose(const DrawFile& draws, const std::string& input = "",
 Judgement judge(const DiagnoseResult& result);
 JsonObject to_json(const DiagnoseResult& result);
 
-/// R-hat for people: "1.0012", "above 1000", "-" when there is none.
-std::string rhat_text(double rhat);
-
 }  // namespace drover

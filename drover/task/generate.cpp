@@ -43,7 +43,9 @@ void make_deconvolution(const GenerateModelOptions& options, Generated& result) 
     result.evidence.add(static_cast<VariableId>(shape.first_pixel() + p), pixels[p]);
 }
 
-GenerateOptions builder_options(const GenerateModelOptions& options) {
+}  // namespace
+
+GenerateOptions generator_options(const GenerateModelOptions& options) {
   GenerateOptions result;
   result.kind = parse_generate_kind(options.kind);
   if (result.kind == GenerateKind::grid && options.periodic) result.kind = GenerateKind::torus;
@@ -63,8 +65,6 @@ GenerateOptions builder_options(const GenerateModelOptions& options) {
   result.seed = options.seed;
   return result;
 }
-
-}  // namespace
 
 void describe(OptionList& list, GenerateModelOptions& options) {
   list.add("seed", "N", "seed of all randomness; same seed, same result", options.seed, {0, 1e15});
@@ -103,7 +103,7 @@ Generated generate_model(const GenerateModelOptions& options) {
   if (options.kind == "deconvolution")
     make_deconvolution(options, result);
   else
-    result.model = generate(builder_options(options));
+    result.model = generate(generator_options(options));
   return result;
 }
 

@@ -49,6 +49,9 @@ struct Generated {
   Evidence evidence;  ///< deconvolution: the images
 };
 
+/// As the builders take them. Raises usage for options that exclude one another.
+GenerateOptions generator_options(const GenerateModelOptions& options);
+
 /// Raises usage, naming the option, the value and the range.
 Generated generate_model(const GenerateModelOptions& options = {});
 

@@ -10,7 +10,9 @@
 #include "drover/classify/online_logistic.hpp"
 #include "drover/core/checksum.hpp"
 #include "drover/core/error.hpp"
+#include "drover/core/figures.hpp"
 #include "drover/herd/consistency.hpp"
+#include "drover/herd/unasked_joints.hpp"
 #include "drover/io/text_source.hpp"
 #include "drover/numeric/hold_out.hpp"
 #include "drover/run/draw_keeper.hpp"
@@ -211,19 +213,13 @@ std::vector<HerdMoment> worst_moments(const Model& names, const Herding& herding
   return worst;
 }
 
-/// Total variation between P(k) of the pseudo-samples and of the data, and what it would be about if the data
-/// were drawn from the former: k ones come up in R rows with a standard deviation of sqrt(p (1 - p) / R), and
-/// a normal deviation is sqrt(2 / pi) of that on average.
+/// How far P(k) of the pseudo-samples is from that of the data.
 void compare_counts(HerdResult& result) {
   if (result.data_count_distribution.empty()) return;
-  double gap = 0, noise = 0;
-  for (std::size_t k = 0; k < result.count_distribution.size(); ++k) {
-    const double p = result.count_distribution[k];
-    gap += std::abs(p - result.data_count_distribution[k]) / 2;
-    noise += std::sqrt(2 / std::acos(-1.0) * p * (1 - p) / static_cast<double>(result.rows)) / 2;
-  }
-  result.count_gap = gap;
-  result.count_noise = noise;
+  const DistributionGap found =
+      distribution_gap(result.count_distribution, result.data_count_distribution, result.rows);
+  result.count_gap = found.gap;
+  result.count_noise = found.noise;
 }
 
 void add_warnings(const Moments& moments, const Model& names, std::size_t contradictions,
@@ -254,6 +250,11 @@ void add_warnings(const Moments& moments, const Model& names, std::size_t contra
         "explains about {:.2f}: the moments do not fix it, and other figures that are no moments may be as "
         "far off",
         result.count_gap, result.count_noise));
+  else if (result.growing.empty() && result.joint_gap > tolerable_gap + 2 * result.joint_noise)
+    warnings.push_back(fmt::format(
+        "the joint distribution of {} is {:.2f} (total variation) from that of the data, of which chance "
+        "explains about {:.2f}: the moments do not fix it, and a higher order would",
+        fmt::join(result.joint_variables, ", "), result.joint_gap, result.joint_noise));
 }
 
 const char* why(HerdSearch search) {
@@ -316,8 +317,11 @@ HerdResult run(const Moments& moments, const Model& names, DataFacts data, const
   result.exact = herding.is_exact();
   if (options.search == HerdSearch::automatic) provenance.because = why(herding.search());
   sink.begin(result);
+  std::optional<UnaskedJoints> unasked;
+  if (data.table != nullptr) unasked.emplace(names.cardinalities, options.seed);
   const auto take = [&](std::span<const Value> x) {
     sink.take(x);
+    if (unasked) unasked->count(x);
     if (data.classification) data.classification->learn(x);
   };
   const auto wide = std::ranges::any_of(names.cardinalities, [](std::uint32_t k) { return k > 256; });
@@ -360,6 +364,12 @@ HerdResult run(const Moments& moments, const Model& names, DataFacts data, const
     result.dropped_rows = data.table->dropped;
     result.data_count_distribution = count_distribution(*data.table);
     compare_counts(result);
+    const JointGap joint = unasked->largest(data.table->values);
+    if (!joint.variables.empty()) {
+      for (VariableId v : joint.variables) result.joint_variables.push_back(names.variable_name(v));
+      result.joint_gap = joint.gap;
+      result.joint_noise = joint.noise;
+    }
   }
   if (const auto& classification = data.classification)
     result.classification = {.column = names.variable_name(classification->column),
@@ -441,8 +451,10 @@ void StateFileSink::take(std::span<const Value> state) {
   if (writer_) writer_->append(0, state);
 }
 
-void StateFileSink::finish() {
-  if (writer_) writer_->finish();
+void StateFileSink::finish(const HerdResult& result) {
+  if (!writer_) return;
+  writer_->set_metadata(json_of(result.provenance).text());  // with the warnings of the run
+  writer_->finish();
 }
 
 HerdResult herd(const DataTable& table, const HerdOptions& options, StateSink& sink,
@@ -499,10 +511,10 @@ Judgement judge(const HerdResult& result) {
             "The weights grow with every sample, so the pseudo-samples do not reach the moments."};
   return with_warnings(
       {Verdict::good,
-       fmt::format("The pseudo-samples have the moments that were asked for, up to {:.2g}; the weights stay "
+       fmt::format("The pseudo-samples have the moments that were asked for, up to {}; the weights stay "
                    "bounded, so the error falls as 1/T. Only the moments are promised: P(k) is what they "
                    "suggest.",
-                   result.moment_error_max)},
+                   error_text(result.moment_error_max))},
       result.provenance.warnings);
 }
 
@@ -525,6 +537,13 @@ JsonObject to_json(const HerdResult& result) {
     object.add("data_count_distribution", result.data_count_distribution);
     object.add("count_gap", result.count_gap);
     object.add("count_noise", result.count_noise);
+  }
+  if (!result.joint_variables.empty()) {
+    JsonObject joint;
+    joint.add("variables", result.joint_variables);
+    joint.add("gap", result.joint_gap);
+    joint.add("noise", result.joint_noise);
+    object.add("largest_joint_gap", joint);
   }
   std::vector<std::string> expectations, contradictions, growing;
   for (const HerdExpectation& one : result.expectations) {

@@ -99,6 +99,9 @@ struct HerdResult {
   std::vector<double> data_count_distribution;
   double count_gap = not_known;    ///< total variation between the two
   double count_noise = not_known;  ///< what chance alone gives data of so many rows, about
+  /// Three variables whose joint distribution, no moment, is furthest from the data's (herd/unasked_joints.hpp).
+  std::vector<std::string> joint_variables;
+  double joint_gap = not_known, joint_noise = not_known;
   std::vector<HerdExpectation> expectations;
   std::vector<HerdContradiction> contradictions;
   std::vector<HerdGrowth> growing;
@@ -125,8 +128,8 @@ class StateFileSink : public StateSink {
   explicit StateFileSink(std::string path) : path_(std::move(path)) {}
   void begin(const HerdResult& result) override;
   void take(std::span<const Value> state) override;
-  /// Completes the file.
-  void finish();
+  /// Completes the file, with what the run warned of.
+  void finish(const HerdResult& result);
 
  private:
   std::string path_;

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "drover/core/error.hpp"
+#include "drover/core/figures.hpp"
 #include "drover/infer/marginal_map.hpp"
 #include "drover/io/evidence.hpp"
 #include "drover/methods/method.hpp"
@@ -232,19 +233,22 @@ class KeptDraws : public DrawSink {
 Judgement judge_chains(const Diagnostics& diagnostics, bool converged) {
   if (converged)
     return {Verdict::good,
-            fmt::format(
-                "The chains agree: the largest R-hat is {:.3f} and the smallest effective sample size is "
-                "{:.0f}. Trust each probability to within about three of its standard errors{}.",
-                diagnostics.rhat_max, diagnostics.ess_min,
-                std::isfinite(diagnostics.mcse_max) ? fmt::format(" (largest: {:.2g})", diagnostics.mcse_max)
-                                                    : "")};
+            fmt::format("The chains agree: the largest R-hat is {} and the smallest effective sample size is "
+                        "{}. Trust each probability to within about three of its standard errors{}.",
+                        rhat_text(diagnostics.rhat_max), ess_text(diagnostics.ess_min),
+                        std::isfinite(diagnostics.mcse_max)
+                            ? " (largest: " + error_text(diagnostics.mcse_max) + ")"
+                            : "")};
+  // R-hat sees only what the chains did, and the method knows better.
+  if (is_converged(diagnostics))
+    return {Verdict::bad, "Do not rely on this run, though its chains agree: the warnings say why."};
   if (!std::isfinite(diagnostics.rhat_max) || !std::isfinite(diagnostics.ess_min))
     return {Verdict::bad, "The run is too short to say whether it has converged. Run longer."};
   return {diagnostics.rhat_max > 1.1 ? Verdict::bad : Verdict::caution,
-          fmt::format("The run has not converged: the largest R-hat is {:.3f} (below 1.01 is wanted) and the "
-                      "smallest effective sample size is {:.0f} (above 400 is wanted). Run longer, or try "
+          fmt::format("The run has not converged: the largest R-hat is {} (below 1.01 is wanted) and the "
+                      "smallest effective sample size is {} (above 400 is wanted). Run longer, or try "
                       "another method.",
-                      std::min(diagnostics.rhat_max, 1e6), diagnostics.ess_min)};
+                      rhat_text(diagnostics.rhat_max), ess_text(diagnostics.ess_min))};
 }
 
 std::string to_json(const Diagnostics& diagnostics) {
@@ -492,6 +496,7 @@ Samples sample(const Model& model, const InferenceOptions& options, DrawSink& si
         answer.draws = result.draws;
         answer.independent = result.independent;
         answer.exact = result.exact;
+        answer.converged = result.converged;
         answer.diagnostics = result.diagnostics;
         answer.scores = std::move(result.scores);
       });
@@ -507,7 +512,8 @@ Samples sample(const Model& model, const InferenceOptions& options, const RunCon
 
 Judgement judge(const Marginals& answer) {
   if (answer.exact) return {Verdict::good, "These marginals are exact, up to rounding."};
-  if (answer.chains == 0)
+  // Methods whose chains have an error in common, which none of their figures shows, say so.
+  if (answer.chains == 0 || answer.provenance.details.find("approximates") != nullptr)
     return answer.converged
                ? Judgement{Verdict::caution,
                            "The method has converged, but it approximates: how far these marginals are from "
@@ -523,9 +529,9 @@ Judgement judge(const BestValues& answer) {
   if (answer.optimal)
     return {Verdict::good, "These values are proven to be the most probable ones together."};
   return {Verdict::caution, fmt::format("These are the best values found: their log probability is at least "
-                                        "{:.10g}, and no others have one "
-                                        "above {:.10g}.",
-                                        answer.lower, answer.upper)};
+                                        "{}, and no others have one "
+                                        "above {}.",
+                                        log_text(answer.lower), log_text(answer.upper))};
 }
 
 Judgement judge(const BestState& answer) {
@@ -534,36 +540,36 @@ Judgement judge(const BestState& answer) {
                           : Judgement{Verdict::caution,
                                       "These are the best states found; others may be among the best."};
   if (answer.optimal) return {Verdict::good, "This state is proven to be a most probable one."};
-  return {
-      Verdict::caution,
-      std::isfinite(answer.upper)
-          ? fmt::format("This is the best state found; no state has a log score above {:.10g}.", answer.upper)
-          : "This is the best state found; no proof says that none is better."};
+  return {Verdict::caution,
+          std::isfinite(answer.upper)
+              ? "This is the best state found; no state has a log score above " + log_text(answer.upper) + "."
+              : "This is the best state found; no proof says that none is better."};
 }
 
 Judgement judge(const LogZ& answer) {
   if (answer.exact)
-    return {Verdict::good, fmt::format("log Z = {:.12g}, exact up to rounding.", answer.log_z)};
+    return {Verdict::good, "log Z = " + log_text(answer.log_z, 12) + ", exact up to rounding."};
   const std::string error =
-      std::isfinite(answer.mcse) ? fmt::format(", with standard error {:.2g}", answer.mcse) : "";
+      std::isfinite(answer.mcse) ? ", with standard error " + error_text(answer.mcse) : "";
   switch (answer.bound) {
     case Bound::lower:
-      return {Verdict::caution, fmt::format("log Z is at least {:.8g}{}.", answer.log_z, error)};
+      return {Verdict::caution, fmt::format("log Z is at least {}{}.", log_text(answer.log_z, 8), error)};
     case Bound::upper:
-      return {Verdict::caution, fmt::format("log Z is at most {:.8g}{}.", answer.log_z, error)};
+      return {Verdict::caution, fmt::format("log Z is at most {}{}.", log_text(answer.log_z, 8), error)};
     case Bound::none:
       break;
   }
-  return {Verdict::caution, fmt::format("log Z is estimated as {:.8g}{}.", answer.log_z, error)};
+  return {Verdict::caution, fmt::format("log Z is estimated as {}{}.", log_text(answer.log_z, 8), error)};
 }
 
 Judgement judge(const Samples& answer) {
+  if (answer.independent && !answer.converged)
+    return {Verdict::bad, "Do not rely on these draws, independent as they are: the warnings say why."};
   if (answer.independent)
     return answer.exact
                ? Judgement{Verdict::good, "The draws are exact and independent."}
                : Judgement{Verdict::caution, "The draws are independent, of an approximation of the model."};
-  return with_warnings(judge_chains(answer.diagnostics, is_converged(answer.diagnostics)),
-                       answer.provenance.warnings);
+  return with_warnings(judge_chains(answer.diagnostics, answer.converged), answer.provenance.warnings);
 }
 
 JsonObject to_json(const Marginals& answer, std::span<const VariableId> query) {
@@ -666,7 +672,7 @@ JsonObject to_json(const Samples& answer) {
   object.add("burn_in", answer.burn_in);
   object.add("updates", answer.updates);
   object.add("independent", answer.independent);
-  object.add("converged", answer.independent || is_converged(answer.diagnostics));
+  object.add("converged", answer.converged);
   add_judgement(judge(answer), object);
   object.add_raw("diagnostics", to_json(answer.diagnostics));
   add_end(answer, object);

@@ -106,6 +106,7 @@ struct Samples : ModelAnswer {
   std::uint64_t draws = 0;  ///< in all
   bool independent = false;
   bool exact = false;  ///< each draw has the distribution of the model itself
+  bool converged = false;
   Diagnostics diagnostics;
   Trace scores;
   /// Row-major (draw, chain, variable) and (draw, chain); empty when a sink took the draws.

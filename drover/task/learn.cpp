@@ -18,7 +18,7 @@ namespace drover {
 namespace {
 
 constexpr double most_edges = 2e8;
-constexpr std::uint32_t fewest_hidden = 8, most_hidden = 500, visible_per_hidden = 8;
+constexpr std::uint32_t fewest_hidden = 8, most_hidden = 500;
 constexpr std::size_t shown_samples = 64;
 constexpr std::size_t most_compared = 1000;
 constexpr std::uint64_t splits_of_data = 19;
@@ -28,15 +28,20 @@ constexpr double overfitting_gap = 0.1;
 /// The share of a time limit that learning itself takes; the rest is for samples of what was learnt.
 constexpr double learning_share = 0.9;
 
-BinaryMachine make_machine(const LearnOptions& options, std::size_t variables) {
+/// One for two visible ones, as long as fifty rows speak for each.
+std::uint32_t usual_hidden(std::size_t visible, std::size_t rows) {
+  constexpr std::size_t visible_per_hidden = 2, rows_per_hidden = 50;
+  return static_cast<std::uint32_t>(std::clamp<std::size_t>(
+      std::min(visible / visible_per_hidden, rows / rows_per_hidden), fewest_hidden, most_hidden));
+}
+
+BinaryMachine make_machine(const LearnOptions& options, std::size_t variables, std::size_t rows) {
   if (options.kind == MachineKind::ising && options.hidden)
     throw OptionError("hidden", std::to_string(*options.hidden),
                       "nothing: an ising model has no hidden variables");
   const auto visible = static_cast<std::uint32_t>(variables);
   const std::uint32_t hidden =
-      options.kind == MachineKind::ising
-          ? 0
-          : options.hidden.value_or(std::clamp(visible / visible_per_hidden, fewest_hidden, most_hidden));
+      options.kind == MachineKind::ising ? 0 : options.hidden.value_or(usual_hidden(variables, rows));
   const double units = static_cast<double>(visible) + hidden;
   const double edges =
       options.kind == MachineKind::rbm ? static_cast<double>(visible) * hidden : units * (units - 1) / 2;
@@ -223,15 +228,30 @@ void compare_with_data(std::span<const Value> reference, std::size_t variables, 
                          found.pair_rms <= std::max(most.pair_rms, 2 * mean.pair_rms);
 }
 
+/// Whether several ranks share the work.
+bool is_shared(TrainMethod method) {
+  return method == TrainMethod::gibbs || method == TrainMethod::gwg || method == TrainMethod::block_gibbs;
+}
+
 void learn_rows(const DataTable& table, const LearnOptions& options, const RunControl& control,
                 LearnResult& result) {
   const double start = control.seconds();
   check_rows(table);
-  result.machine = make_machine(options, table.variables());
+  result.machine = make_machine(options, table.variables(), table.rows);
   result.names = table.names;
   result.dropped_rows = table.dropped;
   const TrainChoice choice = choose_train_method(result.machine, options.method);
   result.method = choice.method;
+  const Ranks& ranks = control.ranks();
+  RunControl sharing(control);  // with one rank where the method is not for several
+  if (!is_shared(choice.method)) {
+    if (!ranks.is_first()) return;
+    sharing.share_with(one_process());
+    if (ranks.size() > 1)
+      result.provenance.warnings.push_back(
+          fmt::format("method {} runs on one rank: the other {} had nothing to do",
+                      choice_name(choice.method), ranks.size() - 1));
+  }
   // Likelihoods of machines with hidden units are worth watching: they overfit.
   constexpr std::size_t enough_rows = 1000, most_apart = 5000;
   const double usual_share =
@@ -262,18 +282,18 @@ void learn_rows(const DataTable& table, const LearnOptions& options, const RunCo
   provenance.options = resolved_options(options, train_with, result.machine, held_out_share);
   std::optional<double> seconds;
   if (control.has_time_limit()) seconds = learning_share * control.seconds_left();
-  const RunControl part(control, seconds);
+  const RunControl part(sharing, seconds);
   const std::string run = run_identity(provenance, checksum_of(table.values));
   const bool by_parts = choice.method == TrainMethod::pseudo_likelihood;
-  const auto part_log = by_parts ? make_part_log(options.checkpoint, run, control) : nullptr;
-  const auto keeper = by_parts ? nullptr : make_state_keeper(options.checkpoint, run, control);
+  const auto part_log = by_parts ? make_part_log(options.checkpoint, run, sharing) : nullptr;
+  const auto keeper = by_parts ? nullptr : make_state_keeper(options.checkpoint, run, sharing);
   train_with.parts = part_log.get();
   train_with.fit.keeper = keeper.get();
   TrainResult trained = train(result.machine, {training, table.variables()}, train_with, part, held_out);
   if (keeper) keeper->wait();
   result.fit = std::move(trained.summary);
   result.objective = std::move(trained.objective);
-  if (!control.ranks().is_first()) return;
+  if (!ranks.is_first()) return;
   if (!result.fit.held_out_log_likelihood.empty()) {
     result.log_likelihood = result.fit.held_out_log_likelihood.back();
     result.training_log_likelihood = result.fit.training_log_likelihood.back();
@@ -302,7 +322,7 @@ void describe(OptionList& list, LearnOptions& options) {
                "variables, then block-gibbs for rbm, pseudo-likelihood for ising, gibbs for boltzmann");
   list.add("seed", "N", "seed of all randomness; same seed, same result", options.seed, {0, 1e15});
   list.add("hidden", "N", "rbm, boltzmann: hidden units", options.hidden, {1, 4e9},
-           "one for eight visible ones, 8 to 500");
+           "one for two visible ones, or for fifty rows if those are fewer; 8 to 500");
   list.add("iterations", "N", "steps of learning", options.iterations, {1, 1e15},
            "1000; block-gibbs: see epochs");
   list.add("epochs", "X", "passes over the data, instead of iterations", options.epochs, {1e-6, 1e9},

@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "drover/core/error.hpp"
+#include "drover/core/figures.hpp"
 #include "drover/core/plural.hpp"
 #include "drover/io/machine_file.hpp"
 #include "drover/machine/rbm_likelihood.hpp"
@@ -230,12 +231,12 @@ void describe(OptionList& list, ScoreOptions& options) {
 }
 
 Judgement judge(const ScoreResult& result) {
-  const std::string text = fmt::format("The mean log-likelihood of {} is {:.4f}", counted(result.rows, "row"),
-                                       result.log_likelihood);
+  const std::string text = fmt::format("The mean log-likelihood of {} is {}", counted(result.rows, "row"),
+                                       log_text(result.log_likelihood, 7));
   if (result.exact)
     return with_warnings({Verdict::good, text + ", exact up to rounding."}, result.provenance.warnings);
-  return {Verdict::caution,
-          fmt::format("{}; log Z is an estimate with standard error {:.2g}.", text, result.log_z_mcse)};
+  return {Verdict::caution, fmt::format("{}; log Z is an estimate with standard error {}.", text,
+                                        error_text(result.log_z_mcse))};
 }
 
 JsonObject to_json(const ScoreResult& result) {

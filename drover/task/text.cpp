@@ -8,6 +8,7 @@
 #include "drover/core/checksum.hpp"
 #include "drover/core/chooser.hpp"
 #include "drover/core/error.hpp"
+#include "drover/core/figures.hpp"
 #include "drover/io/atomic_file.hpp"
 #include "drover/run/checkpoint.hpp"
 #include "drover/task/run_identity.hpp"
@@ -144,9 +145,9 @@ void add_warnings(const TextResult& result, const RunControl& control, std::vect
   const double rhat = posterior.log_joint.rhat;
   if (!(rhat <= wanted_rhat))
     warnings.push_back(std::isfinite(rhat)
-                           ? fmt::format("the chains have not converged: R-hat of the log joint is {:.3f} "
+                           ? fmt::format("the chains have not converged: R-hat of the log joint is {} "
                                          "(below {} is wanted)",
-                                         std::min(rhat, 1000.0), wanted_rhat)
+                                         rhat_text(rhat), wanted_rhat)
                            : "the run is too short to say whether it has converged");
 }
 
@@ -514,7 +515,7 @@ void write_labels(const std::string& path, const LabelledDocuments& documents) {
 
 Judgement judge(const TextResult& result) {
   const TextPosterior& posterior = result.posterior;
-  const double rhat = std::min(posterior.log_joint.rhat, 1000.0);
+  const double rhat = posterior.log_joint.rhat;
   if (result.open.empty())
     return with_warnings(
         {Verdict::good,
@@ -523,20 +524,20 @@ Judgement judge(const TextResult& result) {
   if (result.by_em) return with_warnings(judge_em(result), result.provenance.warnings);
   if (chains_agree(result))
     return with_warnings(
-        {Verdict::good,
-         fmt::format("The chains agree: R-hat of the log joint is {:.3f}, its effective sample "
-                     "size {:.0f}, and any two chains label at least {:.0f} % of the "
-                     "documents alike.",
-                     rhat, posterior.log_joint.ess_bulk, 100 * posterior.chain_agreement)},
+        {Verdict::good, fmt::format("The chains agree: R-hat of the log joint is {}, its effective sample "
+                                    "size {}, and any two chains label at least {:.0f} % of the "
+                                    "documents alike.",
+                                    rhat_text(rhat), ess_text(posterior.log_joint.ess_bulk),
+                                    100 * posterior.chain_agreement)},
         result.provenance.warnings);
   if (!std::isfinite(rhat))
     return {Verdict::bad, "The run is too short to say whether it has converged. Run longer."};
   return {
       posterior.chain_agreement < wanted_agreement ? Verdict::bad : Verdict::caution,
-      fmt::format("The chains have not converged to one answer: R-hat of the log joint is {:.3f} (below "
+      fmt::format("The chains have not converged to one answer: R-hat of the log joint is {} (below "
                   "{} is wanted), and two chains label {}{:.0f} % of the documents alike. Run longer, try "
                   "collapsed-gibbs, or label a few more documents.",
-                  rhat, wanted_rhat, posterior.chain_agreement < wanted_agreement ? "only " : "",
+                  rhat_text(rhat), wanted_rhat, posterior.chain_agreement < wanted_agreement ? "only " : "",
                   100 * posterior.chain_agreement)};
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "drover/core/parallel.hpp"
 #include "drover/core/random.hpp"
@@ -13,6 +14,7 @@ namespace {
 
 constexpr std::uint32_t folds = 5, most_rounds = 4, enough = 1000, few_iterations = 15;
 constexpr double most_work = 2e10;  // words times classes that are scored
+constexpr double doubt = 1;         // standard errors of a gain that are taken off
 
 /// Which fold each labelled document is in; no_label for all that are not to be tested.
 std::vector<std::uint32_t> deal(std::span<const std::uint32_t> labels, std::uint32_t classes,
@@ -29,14 +31,23 @@ std::vector<std::uint32_t> deal(std::span<const std::uint32_t> labels, std::uint
   return fold;
 }
 
-std::uint64_t found(const TextEm& fit, std::span<const std::uint32_t> labels,
-                    std::span<const std::uint32_t> apart, std::uint32_t classes) {
-  std::uint64_t right = 0;
+/// Which of the labels kept apart were found.
+std::vector<bool> found(const TextEm& fit, std::span<const std::uint32_t> labels,
+                        std::span<const std::uint32_t> apart, std::uint32_t classes) {
+  std::vector<bool> right;
   for (const std::uint32_t d : apart) {
     const auto p = fit.probabilities.begin() + static_cast<std::ptrdiff_t>(std::size_t{d} * classes);
-    right += static_cast<std::uint32_t>(std::max_element(p, p + classes) - p) == labels[d];
+    right.push_back(static_cast<std::uint32_t>(std::max_element(p, p + classes) - p) == labels[d]);
   }
   return right;
+}
+
+/// What a candidate surely finds more than ordinary naive Bayes, in labels of one round: the mean over rounds
+/// less a standard error. Only labels on which the two differ tell, and other rounds test the same labels, so
+/// that they steady the mean but are no further evidence.
+double sure_gain(const WeightCandidate& candidate, const WeightCandidate& naive_bayes, double rounds) {
+  const double gain = static_cast<double>(candidate.right) - static_cast<double>(naive_bayes.right);
+  return gain / rounds - doubt * std::sqrt(static_cast<double>(candidate.unlike_naive_bayes) / rounds);
 }
 
 }  // namespace
@@ -71,7 +82,7 @@ WeightChoice choose_unlabelled_weight(const WordCounts& documents, std::span<con
         apart.push_back(d);
       }
       if (apart.empty()) continue;
-      std::vector<std::uint64_t> right(choice.candidates.size());
+      std::vector<std::vector<bool>> right(choice.candidates.size());
       parallel_for(std::size_t{0}, right.size(), [&](std::size_t c) {
         if (control.should_stop()) return;
         const WeightCandidate& candidate = choice.candidates[c];
@@ -84,19 +95,25 @@ WeightChoice choose_unlabelled_weight(const WordCounts& documents, std::span<con
       });
       if (control.should_stop()) break;  // some were not tried: this fold does not count
       choice.tested += apart.size();
-      for (std::size_t c = 0; c < right.size(); ++c) choice.candidates[c].right += right[c];
+      for (std::size_t c = 0; c < right.size(); ++c)
+        for (std::size_t a = 0; a < apart.size(); ++a) {
+          choice.candidates[c].right += right[c][a];
+          choice.candidates[c].unlike_naive_bayes += right[c][a] != right[0][a];
+        }
       ++done;
       control.report({"choosing the weight of unlabelled documents",
                       static_cast<double>(done) / static_cast<double>(std::min(rounds * folds, most_folds)),
                       done, 0, 0});
     }
   }
-  // Naive Bayes itself is the last resort; it may not be chosen when its weight or prior was ruled out.
-  choice.chosen = std::min<std::size_t>(1, choice.candidates.size() - 1);
-  for (std::size_t c = 2; c < choice.candidates.size(); ++c)
-    if (choice.candidates[c].right > choice.best().right) choice.chosen = c;
-  const bool allowed = options.weight.value_or(0) == 0 && !options.by_frequency.value_or(false);
-  if (allowed && choice.candidates.front().right > choice.best().right) choice.chosen = 0;
+  const bool naive_bayes_allowed = options.weight.value_or(0) == 0 && !options.by_frequency.value_or(false);
+  const double tests_of_each =
+      std::max(1.0, static_cast<double>(choice.tested) / static_cast<double>(labelled));
+  std::vector<double> gain;
+  for (const WeightCandidate& candidate : choice.candidates)
+    gain.push_back(sure_gain(candidate, choice.candidates.front(), tests_of_each));
+  if (choice.tested == 0 || !naive_bayes_allowed) gain.front() = -std::numeric_limits<double>::infinity();
+  choice.chosen = static_cast<std::size_t>(std::ranges::max_element(gain) - gain.begin());
   return choice;
 }
 

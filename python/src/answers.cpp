@@ -8,6 +8,7 @@
 
 #include "answer_text.hpp"
 #include "draws.hpp"
+#include "drover/core/figures.hpp"
 #include "drover/core/plural.hpp"
 #include "drover/draw/network.hpp"
 #include "drover/io/draws.hpp"
@@ -66,7 +67,7 @@ std::string text_of(const PythonMarginals& answer) {
                        cells += fmt::format("{}{} {:.4f}", k > 0 ? "   " : "", word(answer.names.state(v, k)),
                                             p[k]);
                        if (!answer.exact && answer.mcse[v][k] > 0)
-                         cells += fmt::format(" ± {:.1g}", answer.mcse[v][k]);
+                         cells += " ± " + error_text(answer.mcse[v][k], 1);
                      }
                      if (p.size() > most_states)
                        cells += fmt::format("   ... {} more", p.size() - most_states);
@@ -76,14 +77,14 @@ std::string text_of(const PythonMarginals& answer) {
 }
 
 std::string text_of(const PythonBestState& answer) {
-  return fmt::format("BestState{}, log score {:.10g}\n", about(answer), answer.log_score) +
+  return fmt::format("BestState{}, log score {}\n", about(answer), log_text(answer.log_score)) +
          rows_text(answer, answer.query,
                    [&](VariableId v) { return answer.names.state(v, answer.assignment[v]); }) +
          ending(answer.provenance, judge(answer));
 }
 
 std::string text_of(const PythonLogZ& answer) {
-  return fmt::format("LogZ{}: {:.10g}\n", about(answer), answer.log_z) +
+  return fmt::format("LogZ{}: {}\n", about(answer), log_text(answer.log_z)) +
          ending(answer.provenance, judge(answer));
 }
 
@@ -399,8 +400,7 @@ void bind_draws(py::module_& module) {
       .def_property_readonly(
           "exact", [](const Draws& d) { return d.exact; },
           "Whether each draw has the distribution of the model itself.")
-      .def_property_readonly(
-          "converged", [](const Draws& d) { return d.independent || is_converged(d.Samples::diagnostics); })
+      .def_property_readonly("converged", [](const Draws& d) { return d.converged; })
       .def_property_readonly(
           "diagnostics", [](const Draws& d) { return to_python(d.Samples::diagnostics); },
           "The worst figures: rhat_max, ess_min, mcse_max.")

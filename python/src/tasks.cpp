@@ -5,6 +5,7 @@
 #include "answers.hpp"
 #include "arrays.hpp"
 #include "data.hpp"
+#include "drover/core/figures.hpp"
 #include "drover/core/plural.hpp"
 #include "drover/io/machine_file.hpp"
 #include "drover/io/moments.hpp"
@@ -153,13 +154,14 @@ std::string text_of(const PythonLearn& r) {
 
 std::string text_of(const DiagnoseResult& r) {
   std::string text =
-      fmt::format("Diagnosis of {} of {} each, {}\n  {:16} {:>10} {:>8} {:>9} {:>9} {:>8}\n",
+      fmt::format("Diagnosis of {} of {} each, {}\n  {:16} {:>10} {:>10} {:>9} {:>9} {:>8}\n",
                   counted(r.chains, "chain"), counted(r.draws, "draw"), counted(r.names.size(), "variable"),
                   "", "mean", "R-hat", "ESS bulk", "ESS tail", "MCSE");
   for (std::size_t v = 0; v < std::min(most_rows, r.names.size()); ++v) {
     const VariableDiagnosis& one = r.diagnostics.variables[v];
-    text += fmt::format("  {:16.16} {:10.4g} {:>8} {:9.0f} {:9.0f} {:8.2g}\n", r.names[v], one.mean,
-                        rhat_text(one.rhat), one.ess_bulk, one.ess_tail, one.mcse);
+    text += fmt::format("  {:16.16} {:10.4g} {:>10} {:>9} {:>9} {:>8}\n", r.names[v], one.mean,
+                        rhat_text(one.rhat), ess_text(one.ess_bulk), ess_text(one.ess_tail),
+                        error_text(one.mcse));
   }
   if (r.names.size() > most_rows) text += fmt::format("  ... and {} more\n", r.names.size() - most_rows);
   return text + fmt::format("{}: {}", choice_name(judge(r).verdict), judge(r).text);

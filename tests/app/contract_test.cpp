@@ -211,6 +211,8 @@ TEST(Contract, ConfigFilesGiveWayToTheCommandLine) {
   expect_error("marginals " + grid() + " --config " + folder.write("bad.toml", "seed = \n"), 65,
                "bad.toml:1");
   expect_error("marginals " + grid() + " --config " + folder.write("odd.toml", "sed = 1\n"), 64, "--seed");
+  expect_error("marginals " + grid() + " --config " + folder.write("section.toml", "[marginalz]\nseed = 1\n"),
+               65, "section.toml:1");
 }
 
 TEST(Contract, JsonIsAllThatIsPrinted) {

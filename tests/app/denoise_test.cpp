@@ -7,22 +7,17 @@
 #include "drover/image/denoising.hpp"
 #include "drover/image/image.hpp"
 #include "tests/support/command.hpp"
+#include "tests/support/expect_error.hpp"
 
 namespace drover {
 namespace {
 
 using testing::CommandResult;
 using testing::drover_command;
+using testing::expect_error;
 using testing::TemporaryFolder;
 
 const std::string rings = testing::model_path("rings.pbm");
-
-void expect_error(const std::string& arguments, int exit_code, const std::string& part) {
-  const CommandResult result = drover_command(arguments);
-  EXPECT_EQ(result.exit_code, exit_code) << arguments << "\n" << result.error;
-  EXPECT_EQ(result.out, "") << arguments;
-  EXPECT_NE(result.error.find(part), std::string::npos) << result.error;
-}
 
 TEST(Denoise, FieldsOfTheContract) {
   TemporaryFolder folder;

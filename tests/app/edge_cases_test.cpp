@@ -20,10 +20,6 @@ using testing::model_path;
 using testing::read_whole;
 using testing::TemporaryFolder;
 
-std::string grid() {
-  return model_path("grid-3x3.uai");
-}
-
 bool warns_of(const nlohmann::json& json, const std::string& part) {
   return json["warnings"].dump().find(part) != std::string::npos;
 }
@@ -60,8 +56,8 @@ TEST(EdgeCases, LogZIsNeverInfinite) {
 TEST(EdgeCases, DamagedCheckpointsAreRefused) {
   TemporaryFolder folder;
   const std::string file = folder.file("c");
-  const std::string line =
-      "marginals " + grid() + " --method gibbs --burn-in 50 --sweeps 100 --checkpoint " + file;
+  const std::string line = "marginals " + model_path("grid-3x3.uai") +
+                           " --method gibbs --burn-in 50 --sweeps 100 --checkpoint " + file;
   ASSERT_EQ(drover_command(line).exit_code, 0);
   const std::string good = read_whole(file);
   const std::string resume = line + " --resume";
@@ -93,8 +89,8 @@ TEST(EdgeCases, CheckpointsBelongToOneModel) {
 TEST(EdgeCases, ResumedRunsKeepTheirBurnIn) {
   TemporaryFolder folder;
   for (const char* method : {"gibbs", "tempering"}) {
-    const std::string line =
-        "marginals " + grid() + " --method " + method + " --checkpoint " + folder.file(method);
+    const std::string line = "marginals " + model_path("grid-3x3.uai") + " --method " + method +
+                             " --checkpoint " + folder.file(method);
     ASSERT_EQ(drover_command(line + " --burn-in 70 --sweeps 100").exit_code, 0);
     const CommandResult other = drover_command(line + " --burn-in 90 --sweeps 200 --resume");
     EXPECT_NE(other.exit_code, 0);
@@ -103,9 +99,9 @@ TEST(EdgeCases, ResumedRunsKeepTheirBurnIn) {
     EXPECT_EQ(same.json()["burn_in"], 70);
     EXPECT_EQ(same.json()["sweeps"], 200);
   }
-  expect_error(
-      "marginals " + grid() + " --method gibbs --burn-in 90 --resume --checkpoint " + folder.file("gibbs"),
-      64, "burn-in");
+  expect_error("marginals " + model_path("grid-3x3.uai") +
+                   " --method gibbs --burn-in 90 --resume --checkpoint " + folder.file("gibbs"),
+               64, "burn-in");
 }
 
 TEST(EdgeCases, ExactInferenceStops) {
@@ -118,12 +114,13 @@ TEST(EdgeCases, ExactInferenceStops) {
 }
 
 TEST(EdgeCases, TuningAndPilotsStop) {
-  expect_error("marginals " + grid() + " --method tempering --burn-in 1000000000 --time 0.3", 75,
+  expect_error(
+      "marginals " + model_path("grid-3x3.uai") + " --method tempering --burn-in 1000000000 --time 0.3", 75,
+      "the time limit came before");
+  expect_error("logz " + model_path("grid-3x3.uai") + " --method ais --sweeps 1000000000000 --time 0.3", 75,
                "the time limit came before");
-  expect_error("logz " + grid() + " --method ais --sweeps 1000000000000 --time 0.3", 75,
-               "the time limit came before");
-  const CommandResult map =
-      drover_command("map " + grid() + " --json --method annealed-gibbs --sweeps 1000000000000 --time 2");
+  const CommandResult map = drover_command("map " + model_path("grid-3x3.uai") +
+                                           " --json --method annealed-gibbs --sweeps 1000000000000 --time 2");
   ASSERT_EQ(map.exit_code, 0) << map.error;
   EXPECT_LT(map.json()["seconds"], 60);
 }
@@ -131,7 +128,8 @@ TEST(EdgeCases, TuningAndPilotsStop) {
 TEST(EdgeCases, InterruptedWithoutResultExitsWith130) {
   TemporaryFolder folder;
   const std::string line = "timeout --preserve-status -s INT 5 " + std::string(DROVER_COMMAND) + " logz " +
-                           grid() + " --method ais --sweeps 1000000000000 2> " + folder.file("err");
+                           model_path("grid-3x3.uai") + " --method ais --sweeps 1000000000000 2> " +
+                           folder.file("err");
   EXPECT_EQ(WEXITSTATUS(std::system(line.c_str())), 130);
   EXPECT_NE(read_whole(folder.file("err")).find("interrupted before annealed importance sampling"),
             std::string::npos);
@@ -140,7 +138,8 @@ TEST(EdgeCases, InterruptedWithoutResultExitsWith130) {
 TEST(EdgeCases, ResumedSamplesAreAppended) {
   TemporaryFolder folder;
   for (const char* ending : {".npz", ".csv", ".csv.gz", ".nc"}) {
-    const std::string line = "sample " + grid() + " --method gibbs --chains 4 --burn-in 20 --json";
+    const std::string line =
+        "sample " + model_path("grid-3x3.uai") + " --method gibbs --chains 4 --burn-in 20 --json";
     const std::string out = folder.file(std::string("part") + ending);
     const std::string whole = folder.file(std::string("whole") + ending);
     const std::string checkpoint = " --checkpoint " + folder.file(std::string("c") + ending);
@@ -164,8 +163,8 @@ TEST(EdgeCases, ResumedSamplesAreAppended) {
 
 TEST(EdgeCases, DrawsOfAnotherRunAreRefused) {
   TemporaryFolder folder;
-  const std::string line =
-      "sample " + grid() + " --method gibbs --chains 4 --burn-in 20 --out " + folder.file("x.npz");
+  const std::string line = "sample " + model_path("grid-3x3.uai") +
+                           " --method gibbs --chains 4 --burn-in 20 --out " + folder.file("x.npz");
   const std::string a = folder.file("a"), b = folder.file("b");
   ASSERT_EQ(drover_command(line + " --samples 120 --checkpoint " + a).exit_code, 0);
   ASSERT_EQ(drover_command(line + " --seed 2 --samples 120 --checkpoint " + b).exit_code, 0);
@@ -182,8 +181,8 @@ TEST(EdgeCases, DrawsOfAnotherRunAreRefused) {
 
 TEST(EdgeCases, NothingThatIsReadIsWritten) {
   TemporaryFolder folder;
-  const std::string model = folder.file("m.uai"), before = read_whole(grid());
-  std::filesystem::copy_file(grid(), model);
+  const std::string model = folder.file("m.uai"), before = read_whole(model_path("grid-3x3.uai"));
+  std::filesystem::copy_file(model_path("grid-3x3.uai"), model);
   std::filesystem::create_symlink(model, folder.file("link.MAR"));
   std::filesystem::create_hard_link(model, folder.file("hard.MAR"));
   std::filesystem::create_symlink(folder.file("later.MAR"), folder.file("dangling.MAR"));
@@ -216,8 +215,8 @@ TEST(EdgeCases, ClosedAndFullStreams) {
   for (const char* words : {" --help", " --version", " --version --json", " marginals --help"})
     EXPECT_EQ(code(program + words + " > /dev/full 2> /dev/null"), 73) << words;
   // A warning goes to stderr in this run; wherever that leads, the result is there.
-  const std::string run = program + " marginals " + grid() + " --method gibbs --sweeps 4 --burn-in 2 --out " +
-                          folder.file("r.MAR");
+  const std::string run = program + " marginals " + model_path("grid-3x3.uai") +
+                          " --method gibbs --sweeps 4 --burn-in 2 --out " + folder.file("r.MAR");
   for (const char* where : {" > /dev/null 2> /dev/full", " > /dev/null 2>&-", " > /dev/null 2>&- <&-"}) {
     std::filesystem::remove(folder.file("r.MAR"));
     EXPECT_EQ(code(run + where), 0) << where;
@@ -238,8 +237,8 @@ TEST(EdgeCases, PipesAreWrittenOnce) {
   const std::string pipe = folder.file("pipe.MAR");
   ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
   const std::string line = "timeout 20 sh -c 'cat " + pipe + " > " + folder.file("read") + " & " +
-                           DROVER_COMMAND + " marginals " + grid() + " --method gibbs --time 1 --out " +
-                           pipe + " > /dev/null; wait'";
+                           DROVER_COMMAND + " marginals " + model_path("grid-3x3.uai") +
+                           " --method gibbs --time 1 --out " + pipe + " > /dev/null; wait'";
   EXPECT_EQ(WEXITSTATUS(std::system(line.c_str())), 0);
   EXPECT_EQ(read_whole(folder.file("read")).rfind("MAR\n9 2 ", 0), 0U);
 }
@@ -248,17 +247,20 @@ TEST(EdgeCases, OneDocumentOnStandardOutput) {
   TemporaryFolder folder;
   expect_error("generate grid --width 2 --json", 64, "standard output");
   expect_error("generate grid --width 2 --json --out -", 64, "standard output");
-  expect_error("convert " + grid() + " - --json", 64, "standard output");
-  expect_error("marginals " + grid() + " --json --report -", 64, "standard output");
-  expect_error("marginals " + grid() + " --json --report /dev/stdout", 64, "standard output");
-  const CommandResult page = drover_command("marginals " + grid() + " --report -");
+  expect_error("convert " + model_path("grid-3x3.uai") + " - --json", 64, "standard output");
+  expect_error("marginals " + model_path("grid-3x3.uai") + " --json --report -", 64, "standard output");
+  expect_error("marginals " + model_path("grid-3x3.uai") + " --json --report /dev/stdout", 64,
+               "standard output");
+  const CommandResult page = drover_command("marginals " + model_path("grid-3x3.uai") + " --report -");
   EXPECT_EQ(page.exit_code, 0) << page.error;
   EXPECT_NE(page.out.find("</html>"), std::string::npos);
   EXPECT_EQ(page.out.find("VARIABLE  DISTRIBUTION"), std::string::npos);
   const std::string same = folder.file("same.json");
-  expect_error("marginals " + grid() + " --out " + same + " --report " + same, 64, "same file");
-  expect_error("marginals " + grid() + " --out " + same + " --checkpoint " + folder.file("./same.json"), 64,
+  expect_error("marginals " + model_path("grid-3x3.uai") + " --out " + same + " --report " + same, 64,
                "same file");
+  expect_error("marginals " + model_path("grid-3x3.uai") + " --out " + same + " --checkpoint " +
+                   folder.file("./same.json"),
+               64, "same file");
 }
 
 TEST(EdgeCases, NamesNeedNotBeUtf8) {
@@ -293,28 +295,33 @@ TEST(EdgeCases, NamesWithMarksCanBeObserved) {
 TEST(EdgeCases, ContradictingOptions) {
   TemporaryFolder folder;
   const std::string out = folder.file("d.csv");
-  expect_error("marginals " + grid() + " --method gibbs --thin 50 --sweeps 10", 64, "--thin 50");
-  expect_error("sample " + grid() + " --method gibbs --samples 10 --sweeps 10 --out " + out, 64, "sweeps");
-  expect_error("marginals " + grid() + " --method exact --scan sideways", 64, "expected fixed or random");
-  const auto rounded =
-      drover_command("sample " + grid() + " --json --method gibbs --samples 10 --chains 3 --out " + out)
-          .json();
+  expect_error("marginals " + model_path("grid-3x3.uai") + " --method gibbs --thin 50 --sweeps 10", 64,
+               "--thin 50");
+  expect_error(
+      "sample " + model_path("grid-3x3.uai") + " --method gibbs --samples 10 --sweeps 10 --out " + out, 64,
+      "sweeps");
+  expect_error("marginals " + model_path("grid-3x3.uai") + " --method exact --scan sideways", 64,
+               "expected fixed or random");
+  const auto rounded = drover_command("sample " + model_path("grid-3x3.uai") +
+                                      " --json --method gibbs --samples 10 --chains 3 --out " + out)
+                           .json();
   EXPECT_EQ(rounded["draws"], 12);
   EXPECT_TRUE(warns_of(rounded, "not a multiple"));
 }
 
 TEST(EdgeCases, OptionsWithoutEffectAreNamed) {
   TemporaryFolder folder;
-  const auto blocked =
-      drover_command("marginals " + grid() + " --json --method blocked-gibbs --scan random --sweeps 50")
-          .json();
+  const auto blocked = drover_command("marginals " + model_path("grid-3x3.uai") +
+                                      " --json --method blocked-gibbs --scan random --sweeps 50")
+                           .json();
   EXPECT_TRUE(warns_of(blocked, "option scan has no effect"));
   EXPECT_FALSE(warns_of(blocked, "option sweeps"));
-  const auto exact =
-      drover_command("marginals " + grid() + " --json --chains 5 --checkpoint " + folder.file("c")).json();
+  const auto exact = drover_command("marginals " + model_path("grid-3x3.uai") +
+                                    " --json --chains 5 --checkpoint " + folder.file("c"))
+                         .json();
   EXPECT_TRUE(warns_of(exact, "option chains has no effect"));
   EXPECT_TRUE(warns_of(exact, "option checkpoint has no effect"));
-  EXPECT_EQ(drover_command("marginals " + grid() + " --json --method gibbs --scan random")
+  EXPECT_EQ(drover_command("marginals " + model_path("grid-3x3.uai") + " --json --method gibbs --scan random")
                 .json()["warnings"]
                 .size(),
             0U);
@@ -323,9 +330,9 @@ TEST(EdgeCases, OptionsWithoutEffectAreNamed) {
 // One chain: the first segments agree by chance long before it has seen the distribution.
 TEST(EdgeCases, TargetsNeedEnoughDraws) {
   for (const char* target : {"--target-rhat 1.05", "--target-mcse 0.2"}) {
-    const auto json =
-        drover_command("marginals " + grid() + " --json --method gibbs --chains 1 --burn-in 10 " + target)
-            .json();
+    const auto json = drover_command("marginals " + model_path("grid-3x3.uai") +
+                                     " --json --method gibbs --chains 1 --burn-in 10 " + target)
+                          .json();
     EXPECT_GE(json["diagnostics"]["ess_min"], 300) << target;
     EXPECT_LT(json["sweeps"], 100000) << target;
   }
@@ -393,7 +400,10 @@ TEST(EdgeCases, ModelsWithoutVariables) {
 TEST(EdgeCases, FewIndependentDrawsAreFewNotUnconverged) {
   TemporaryFolder folder;
   const std::string draws = folder.file("d.npz");
-  ASSERT_EQ(drover_command("sample " + grid() + " --method exact --samples 200 --out " + draws).exit_code, 0);
+  ASSERT_EQ(
+      drover_command("sample " + model_path("grid-3x3.uai") + " --method exact --samples 200 --out " + draws)
+          .exit_code,
+      0);
   const auto json = drover_command("diagnose --json " + draws).json();
   ASSERT_LE(json["diagnostics"]["rhat_max"], 1.01);
   EXPECT_TRUE(warns_of(json, "too few draws"));
@@ -403,18 +413,21 @@ TEST(EdgeCases, FewIndependentDrawsAreFewNotUnconverged) {
 TEST(EdgeCases, SettingsOfOneCommandServeAnother) {
   TemporaryFolder folder;
   const std::string result = folder.file("r.json");
-  ASSERT_EQ(drover_command("marginals " + grid() + " --method gibbs --burn-in 30 --seed 7 --out " + result)
+  ASSERT_EQ(drover_command("marginals " + model_path("grid-3x3.uai") +
+                           " --method gibbs --burn-in 30 --seed 7 --out " + result)
                 .exit_code,
             0);
   const std::string before = read_whole(result);
-  const CommandResult logz = drover_command("logz " + grid() + " --json --method exact --config " + result);
+  const CommandResult logz =
+      drover_command("logz " + model_path("grid-3x3.uai") + " --json --method exact --config " + result);
   ASSERT_EQ(logz.exit_code, 0) << logz.error;
   EXPECT_EQ(logz.json()["seed"], 7);
   EXPECT_EQ(read_whole(result), before);
 }
 
 TEST(EdgeCases, AisSpeaksOfItsWeights) {
-  const auto json = drover_command("logz " + grid() + " --json --method ais --chains 4").json();
+  const auto json =
+      drover_command("logz " + model_path("grid-3x3.uai") + " --json --method ais --chains 4").json();
   EXPECT_TRUE(warns_of(json, "carry the weight"));
 }
 

@@ -47,7 +47,7 @@ bool is_permutation_of_all(const std::vector<VariableId>& order, std::size_t n) 
   return sorted.size() == n;
 }
 
-Graph grid(std::uint32_t rows, std::uint32_t columns) {
+Graph grid_graph(std::uint32_t rows, std::uint32_t columns) {
   Model model;
   model.cardinalities.assign(std::size_t{rows} * columns, 2);
   for (VariableId v = 0; v < rows * columns; ++v) {
@@ -137,11 +137,12 @@ TEST(Elimination, MinFillIsPerfectOnChordalGraphs) {
 }
 
 TEST(Elimination, KnownWidths) {
-  EXPECT_EQ(find_elimination_order(grid(1, 500)).treewidth_bound, 1u);
-  EXPECT_EQ(find_elimination_order(grid(2, 500)).treewidth_bound, 2u);
-  EXPECT_EQ(find_elimination_order(grid(8, 8)).treewidth_bound, 8u);
-  EXPECT_EQ(find_elimination_order(grid(20, 20)).treewidth_bound, 20u);  // plain min-fill finds 26 to 28
-  EXPECT_EQ(find_elimination_order(grid(5, 2000)).treewidth_bound, 5u);
+  EXPECT_EQ(find_elimination_order(grid_graph(1, 500)).treewidth_bound, 1u);
+  EXPECT_EQ(find_elimination_order(grid_graph(2, 500)).treewidth_bound, 2u);
+  EXPECT_EQ(find_elimination_order(grid_graph(8, 8)).treewidth_bound, 8u);
+  EXPECT_EQ(find_elimination_order(grid_graph(20, 20)).treewidth_bound,
+            20u);  // plain min-fill finds 26 to 28
+  EXPECT_EQ(find_elimination_order(grid_graph(5, 2000)).treewidth_bound, 5u);
 }
 
 TEST(Elimination, EmptyAndIsolated) {
@@ -155,7 +156,7 @@ TEST(Elimination, EmptyAndIsolated) {
 }
 
 TEST(Elimination, GivesUpWithAnUpperBound) {
-  const Graph graph = grid(200, 200);
+  const Graph graph = grid_graph(200, 200);
   OrderOptions options;
   options.log2_limit = 30;
   const EliminationOrder found = find_elimination_order(graph, options);
@@ -166,7 +167,7 @@ TEST(Elimination, GivesUpWithAnUpperBound) {
 }
 
 TEST(Elimination, SameSeedSameOrderAndStopEndsTheSearch) {
-  const Graph graph = grid(12, 12);
+  const Graph graph = grid_graph(12, 12);
   EXPECT_EQ(find_elimination_order(graph).order, find_elimination_order(graph).order);
   OrderOptions options;
   int asked = 0;

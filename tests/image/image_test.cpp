@@ -89,7 +89,7 @@ TEST(Image, MalformedIsRefusedWithItsPlace) {
   const auto refuses = [](const std::string& text, std::initializer_list<const char*> words) {
     expect_error([&] { parse(text); }, ErrorKind::bad_data, words);
   };
-  refuses("", {"text.img:1:1", "PNG, PBM"});
+  refuses("", {"text.img:1:1", "PNG, JPEG"});
   refuses("GIF89a", {"not an image"});
   refuses("P6 1 1 255\nabc", {"colour"});
   refuses("P1\n3 x\n", {"text.img:2:3", "the height", "whole number"});

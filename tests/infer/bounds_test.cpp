@@ -34,6 +34,7 @@ Model with_gates(std::uint64_t seed) {
 TEST(TreeReweighted, ForestsCoverEveryFactor) {
   const Graph graph = compile(ising(complete_edges(9), Draw::normal(0, 1), Draw::constant(0), 1));
   const FactorGraph layout = factor_graph(graph);
+  EXPECT_TRUE(cover_by_forests(layout, 1, 16, [] { return false; }).forests.empty());
   const ForestCover cover = cover_by_forests(layout, 1);
   double total = 0;
   for (double rho : cover.appearance) {

@@ -14,7 +14,7 @@
 namespace drover {
 namespace {
 
-Graph random_graph(std::uint64_t seed) {
+Graph graph_of_buckets(std::uint64_t seed) {
   testing::RandomModelOptions shape;
   shape.variables = 7 + seed % 4;
   shape.max_states = seed % 2 == 0 ? 2 : 3;
@@ -34,7 +34,7 @@ std::vector<VariableId> in_order(const Graph& graph) {
 TEST(MiniBucket, NeverBelowLogZ) {
   std::size_t splits = 0;
   for (std::uint64_t seed = 0; seed < 300; ++seed) {
-    const Graph graph = random_graph(seed);
+    const Graph graph = graph_of_buckets(seed);
     const double log_z = enumerate(graph).log_z;
     for (double size : {1.0, 3.0, 5.0}) {
       const MiniBucketBound bound = mini_bucket_bound(graph, in_order(graph), size);
@@ -50,7 +50,7 @@ TEST(MiniBucket, NeverBelowLogZ) {
 
 TEST(MiniBucket, ExactWhereTablesAreLargeEnough) {
   for (std::uint64_t seed = 0; seed < 100; ++seed) {
-    const Graph graph = random_graph(seed);
+    const Graph graph = graph_of_buckets(seed);
     const MiniBucketBound bound = mini_bucket_bound(graph, in_order(graph), 30);
     EXPECT_TRUE(bound.exact);
     EXPECT_NEAR(bound.upper, enumerate(graph).log_z, 1e-9);
@@ -61,7 +61,7 @@ TEST(MiniBucket, ExactWhereTablesAreLargeEnough) {
 TEST(CutsetBound, NeverAboveLogZAndReachesIt) {
   std::size_t fixed = 0;
   for (std::uint64_t seed = 0; seed < 60; ++seed) {
-    const Graph graph = random_graph(seed);
+    const Graph graph = graph_of_buckets(seed);
     const double log_z = enumerate(graph).log_z;
     CutsetBound bound(graph, 3);
     std::vector<Value> x(graph.size(), 0);
@@ -84,7 +84,7 @@ TEST(CutsetBound, NeverAboveLogZAndReachesIt) {
 }
 
 TEST(MiniBucket, EndsWhenAsked) {
-  const Graph graph = random_graph(1);
+  const Graph graph = graph_of_buckets(1);
   RunControl control;
   control.request_stop();
   EXPECT_THROW(mini_bucket_bound(graph, in_order(graph), 4, control), Error);

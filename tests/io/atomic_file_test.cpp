@@ -27,7 +27,7 @@ TEST(AtomicFile, RemovesWhatKilledProgramsLeft) {
   first.commit();
   second.write("second");
   second.commit();
-  EXPECT_EQ(slurp(path), "second");
+  EXPECT_EQ(read_whole(path), "second");
   EXPECT_EQ(folder.count(), 6U);
 }
 
@@ -39,7 +39,7 @@ TEST(AtomicFile, FollowsLinksAlsoToFilesThatAreNotThereYet) {
   write_file(folder.file("a"), "text");
   EXPECT_TRUE(std::filesystem::is_symlink(folder.file("a")));
   EXPECT_TRUE(std::filesystem::is_symlink(folder.file("sub/b")));
-  EXPECT_EQ(slurp(folder.file("sub/c")), "text");
+  EXPECT_EQ(read_whole(folder.file("sub/c")), "text");
 }
 
 TEST(AtomicFile, KeepsModeAndOwner) {
@@ -75,7 +75,7 @@ TEST(AtomicFile, AppearsOnCommitOnly) {
     AtomicFile file(path);
     file.write("new");
   }
-  EXPECT_EQ(slurp(path), "old");
+  EXPECT_EQ(read_whole(path), "old");
   EXPECT_EQ(folder.count(), 1U);
   AtomicFile file(path);
   std::string expected;
@@ -86,7 +86,7 @@ TEST(AtomicFile, AppearsOnCommitOnly) {
   file.write(std::string(1000000, 'x'));
   expected += std::string(1000000, 'x');
   file.commit();
-  EXPECT_EQ(slurp(path), expected);
+  EXPECT_EQ(read_whole(path), expected);
   EXPECT_EQ(folder.count(), 1U);
 }
 
@@ -94,7 +94,7 @@ TEST(AtomicFile, Gzip) {
   TemporaryFolder folder;
   const std::string path = folder.file("out.gz");
   write_file(path, "one two");
-  EXPECT_EQ(slurp(path).substr(0, 2), "\x1f\x8b");
+  EXPECT_EQ(read_whole(path).substr(0, 2), "\x1f\x8b");
   TextSource source(path);
   ASSERT_TRUE(source.next_token());
   ASSERT_TRUE(source.next_token());
@@ -109,7 +109,7 @@ TEST(AtomicFile, KeepsLinksAndModes) {
   std::filesystem::create_symlink("real", folder.file("link"));
   write_file(folder.file("link"), "b");
   EXPECT_TRUE(std::filesystem::is_symlink(folder.file("link")));
-  EXPECT_EQ(slurp(folder.file("real")), "b");
+  EXPECT_EQ(read_whole(folder.file("real")), "b");
   struct stat status {};
   stat(folder.file("real").c_str(), &status);
   EXPECT_EQ(status.st_mode & 0777, 0640U);

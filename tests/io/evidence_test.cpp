@@ -87,14 +87,14 @@ TEST(ResultFiles, RoundTrip) {
   Distributions rows;
   for (const auto& row : marginals) rows.push_back(row);
   write_mar(rows, folder.file("m.MAR"));
-  EXPECT_EQ(slurp(folder.file("m.MAR")).substr(0, 22), "MAR\n3 2 0.1 0.9 1 1 3 ");
+  EXPECT_EQ(read_whole(folder.file("m.MAR")).substr(0, 22), "MAR\n3 2 0.1 0.9 1 1 3 ");
   EXPECT_EQ(read_mar(folder.file("m.MAR")), marginals);
   write_pr(std::log(1000.0), folder.file("m.PR"));
   EXPECT_NEAR(read_pr(folder.file("m.PR")), std::log(1000.0), 1e-15);
-  EXPECT_NEAR(std::stod(slurp(folder.file("m.PR")).substr(3)), 3.0, 1e-15);
+  EXPECT_NEAR(std::stod(read_whole(folder.file("m.PR")).substr(3)), 3.0, 1e-15);
   const std::vector<Value> assignment = {0, 3, 65534};
   write_map(assignment, folder.file("m.MAP"));
-  EXPECT_EQ(slurp(folder.file("m.MAP")), "MAP\n3 0 3 65534\n");
+  EXPECT_EQ(read_whole(folder.file("m.MAP")), "MAP\n3 0 3 65534\n");
   EXPECT_EQ(read_map(folder.file("m.MAP")), assignment);
 }
 

@@ -321,7 +321,7 @@ TEST(ModelFile, GuessesTheFormat) {
   for (const char* text : {"", "\n#\n", "hello", "PK\3\4"})
     expect_error([&] { guess(text); }, ErrorKind::bad_data, {"text: ", "UAI"});
   TemporaryFolder folder;
-  spill(folder.file("odd.name"), "0 1 0.5\n");
+  write_whole(folder.file("odd.name"), "0 1 0.5\n");
   EXPECT_EQ(read_model(folder.file("odd.name")).spin_pairs.size(), 1U);
   expect_error([&] { read_model(folder.file("none.uai")); }, ErrorKind::cannot_read, {"none.uai"});
 }

@@ -100,8 +100,8 @@ TEST(TextSource, GzipByContent) {
   for (std::uint64_t k = 0; k < 100000; ++k) ASSERT_EQ(source.count("a number"), k);
   source.expect_end();
 
-  const std::string whole = slurp(path);
-  spill(path, whole.substr(0, whole.size() / 2));
+  const std::string whole = read_whole(path);
+  write_whole(path, whole.substr(0, whole.size() / 2));
   expect_error(
       [&] {
         TextSource cut(path);
@@ -111,7 +111,7 @@ TEST(TextSource, GzipByContent) {
       ErrorKind::bad_data, {"numbers.txt", "gzip"});
   std::string garbled = whole;
   for (std::size_t k = 1000; k < 1100; ++k) garbled[k] = static_cast<char>(~garbled[k]);
-  spill(path, garbled);
+  write_whole(path, garbled);
   expect_error(
       [&] {
         TextSource damaged(path);
@@ -126,7 +126,7 @@ TEST(TextSource, UnreadableFiles) {
   expect_error([&] { TextSource source(folder.file("none")); }, ErrorKind::cannot_read,
                {"none", "No such file"});
   expect_error([&] { TextSource source(folder.file("")); }, ErrorKind::cannot_read, {"directory"});
-  spill(folder.file("empty"), "");
+  write_whole(folder.file("empty"), "");
   TextSource empty(folder.file("empty"));
   EXPECT_FALSE(empty.next_token());
 }

@@ -104,7 +104,7 @@ TEST(Gradient, ExactIsTheSlopeOfTheLikelihood) {
       return (up - down) / (2 * h);
     };
     for (std::size_t e = 0; e < machine.edges(); ++e) {
-      EXPECT_NEAR(gradient.weights[e], slope(machine.weights[e]), 1e-4) << machine_kind_name(kind);
+      EXPECT_NEAR(gradient.weights[e], slope(machine.weights[e]), 1e-4) << choice_name(kind);
     }
     for (std::size_t i = 0; i < machine.variables(); ++i) {
       EXPECT_NEAR(gradient.biases[i], slope(machine.biases[i]), 1e-4);

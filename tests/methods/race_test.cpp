@@ -209,6 +209,18 @@ TEST(Race, EndsWithTheFirstPilotOfAnEasyModel) {
   EXPECT_LT(agreement(answer, graph, JunctionTree(graph).marginals()).largest, 7);
 }
 
+// What ends a run is what its result says: on easy models, which end at their targets and not by the work that
+// is allowed, every result is converged.
+TEST(Race, ARunThatEndsAtItsTargetsIsConverged) {
+  for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+    InferenceOptions options = racing();
+    options.seed = seed;
+    const Marginals answer =
+        marginals(ising(grid_edges(5, 5, false), Draw::normal(0, 0.6), Draw::normal(0, 0.3), seed), options);
+    EXPECT_TRUE(answer.converged) << "seed " << seed << ", R-hat " << answer.diagnostics.rhat_max;
+  }
+}
+
 // Parities over many variables: no block of moderate size crosses them all, and the chains, which begin in
 // different states, must say that they do not agree.
 TEST(Race, ParitiesThatNoBlockCrossesAreNotCalledConverged) {

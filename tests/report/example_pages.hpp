@@ -116,7 +116,7 @@ inline ReportData grid_page() {
                  "factors are spin pairs"}};
   const double worst = *std::max_element(variable_rhat.begin(), variable_rhat.end());
   const double spread = 2 * *std::max_element(error.begin(), error.end());
-  page.verdict = worst < 1.01 ? ReportData::Verdict::good : ReportData::Verdict::caution;
+  page.verdict = worst < 1.01 ? Verdict::good : Verdict::caution;
   page.verdict_text = fmt::format(
       "{}: the largest R-hat of all variables is {:.3f}, and every probability is known to {:.3f} or better "
       "(two "
@@ -160,7 +160,7 @@ inline ReportData hostile_page() {
   ReportData page;
   page.title = attack + "{{script}} & <b>'\"";
   page.facts = {{"Model", attack}, {image, "a\\u003cb \xff\xfe not UTF-8, \xe2\x80\xa8 \x01 control"}};
-  page.verdict = ReportData::Verdict::bad;
+  page.verdict = Verdict::bad;
   page.verdict_text = "The chains disagree. " + attack;
   page.warnings = {attack, image, "<!-- <script>"};
   page.evidence = {{attack, image}};
@@ -207,7 +207,7 @@ inline ReportData hostile_page() {
 inline ReportData large_page() {
   ReportData page;
   page.title = "Marginals of large.uai";
-  page.verdict = ReportData::Verdict::caution;
+  page.verdict = Verdict::caution;
   page.verdict_text = "Most variables have settled; 12 have not.";
   RandomSequence random(5, Stream::generate);
   for (std::size_t v = 0; v <= report_max_variables; ++v) {

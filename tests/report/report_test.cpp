@@ -49,7 +49,7 @@ TEST(Report, EmbedsItsScripts) {
 TEST(Report, CarriesTheData) {
   ReportData data;
   data.title = "Marginals of a.uai";
-  data.verdict = ReportData::Verdict::caution;
+  data.verdict = Verdict::caution;
   data.marginals = {{"a", {"no", "yes"}, {0.25, 0.75}, {0.01, 0.02}, 1.002, 512},
                     {"b", {}, {0.1, 0.2, 0.7}, {}, std::nan(""), std::nan("")},
                     {"c", {"no", "yes"}, {1, 0}, {}, std::numeric_limits<double>::infinity(), 4}};

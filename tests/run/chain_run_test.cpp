@@ -8,20 +8,16 @@
 #include <cmath>
 
 #include "drover/infer/enumerate.hpp"
+#include "tests/run/small_runs.hpp"
 #include "tests/support/random_models.hpp"
 #include "tests/support/reference_kernel.hpp"
 
 namespace drover {
 namespace {
 
+using testing::bytes_of;
 using testing::ReferenceKernel;
-
-Graph small_graph(std::uint64_t seed) {
-  testing::RandomModelOptions options;
-  options.max_states = 3;
-  options.scale = 0.7;
-  return compile(testing::random_model(seed, options));
-}
+using testing::small_graph;
 
 ChainOptions small_options() {
   ChainOptions options;
@@ -29,13 +25,6 @@ ChainOptions small_options() {
   options.burn_in = 50;
   options.sweeps = 400;
   return options;
-}
-
-template <class Run>
-std::string bytes_of(Run& run) {
-  SaveArchive archive;
-  run.visit(archive);
-  return archive.bytes();
 }
 
 // Over 40 models: the share of entries within two standard errors is that of a normal error, about 95 %. With
@@ -188,8 +177,7 @@ TEST(ChainRun, DiagnosesWhenTheRunHasGrown) {
   const auto& points = run.convergence();
   ASSERT_GT(points.size(), 8U);
   for (std::size_t k = 1; k < points.size(); ++k) {
-    EXPECT_GE(static_cast<double>(points[k].sweep - 50),
-              1.5 * static_cast<double>(points[k - 1].sweep - 50));
+    EXPECT_GE(static_cast<double>(points[k].sweep - 50), 1.5 * static_cast<double>(points[k - 1].sweep - 50));
   }
 }
 

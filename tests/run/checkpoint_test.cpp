@@ -11,7 +11,7 @@
 namespace drover {
 namespace {
 
-using testing::slurp;
+using testing::read_whole;
 using testing::TemporaryFolder;
 
 ErrorKind kind_of(const std::function<void()>& work) {
@@ -39,7 +39,7 @@ TEST(Checkpoint, LoadsWhatWasSavedLast) {
   }
   const Checkpointing options{.file = folder.file("plain")};
   EXPECT_EQ(kind_of([&] { Checkpoint(options, "another run\n", no_control()).load(); }), ErrorKind::bad_data);
-  std::string damaged = slurp(options.file);
+  std::string damaged = read_whole(options.file);
   damaged[damaged.size() / 2] ^= 1;
   std::ofstream(options.file) << damaged;
   EXPECT_EQ(kind_of([&] { Checkpoint(options, "a run\n", no_control()).load(); }), ErrorKind::bad_data);
@@ -143,7 +143,7 @@ TEST(DrawJournal, RefusesWhatIsNotItsOwn) {
     for (const Row& row : rows) journal.append(row.x, row.log_score);
     mark = journal.mark();
   }
-  const std::string good = slurp(path);
+  const std::string good = read_whole(path);
   int taken = 0;
   const auto resume = [&](std::string_view run, DrawJournal::Mark with) {
     DrawJournal(path, std::string(run), 5, false).resume(with, [&](std::span<const Value>, double) {
@@ -162,7 +162,7 @@ TEST(DrawJournal, RefusesWhatIsNotItsOwn) {
   EXPECT_EQ(taken, 0) << "no draw is handed on before all are known to be right";
   std::ofstream(path) << "somebody's notes";
   EXPECT_EQ(kind_of([&] { DrawJournal(path, "a run\n", 5, false).begin(); }), ErrorKind::cannot_write);
-  EXPECT_EQ(slurp(path), "somebody's notes");
+  EXPECT_EQ(read_whole(path), "somebody's notes");
 }
 
 }  // namespace

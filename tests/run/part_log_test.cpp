@@ -8,7 +8,7 @@
 namespace drover {
 namespace {
 
-using testing::slurp;
+using testing::read_whole;
 using testing::TemporaryFolder;
 
 std::string part(std::uint64_t number) {
@@ -22,11 +22,11 @@ TEST(PartLog, EveryCutLeavesTheWholePartsBeforeIt) {
   {
     PartLog log({.file = name}, "a run\n", no_control());
     for (std::uint64_t k = 0; k < 5; ++k) {
-      ends.push_back(slurp(name).size());
+      ends.push_back(read_whole(name).size());
       log.keep(4 - k, part(4 - k));
     }
   }
-  const std::string whole = slurp(name);
+  const std::string whole = read_whole(name);
   for (std::size_t size = ends[0]; size <= whole.size(); ++size) {
     std::ofstream(name, std::ios::binary) << whole.substr(0, size);
     PartLog log({.file = name, .resume = true}, "a run\n", no_control());
@@ -41,7 +41,7 @@ TEST(PartLog, EveryCutLeavesTheWholePartsBeforeIt) {
       }
     }
   }
-  EXPECT_EQ(slurp(name), whole);
+  EXPECT_EQ(read_whole(name), whole);
 }
 
 TEST(PartLog, ADamagedPartIsDoneAgain) {
@@ -51,7 +51,7 @@ TEST(PartLog, ADamagedPartIsDoneAgain) {
     PartLog log({.file = name}, "a run\n", no_control());
     for (std::uint64_t k = 1; k < 4; ++k) log.keep(k, part(k));
   }
-  std::string damaged = slurp(name);
+  std::string damaged = read_whole(name);
   damaged.back() ^= 1;
   std::ofstream(name, std::ios::binary) << damaged;
   PartLog log({.file = name, .resume = true}, "a run\n", no_control());
@@ -76,7 +76,7 @@ TEST(PartLog, RefusesWhatIsNotItsOwn) {
   EXPECT_EQ(kind_of(true, "another run\n"), ErrorKind::bad_data);
   std::ofstream(name) << "the only copy of something";
   EXPECT_EQ(kind_of(false, "a run\n"), ErrorKind::cannot_write);
-  EXPECT_EQ(slurp(name), "the only copy of something");
+  EXPECT_EQ(read_whole(name), "the only copy of something");
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "drover/sample/spread/gibbs_spin_spread.hpp"
 #include "drover/sample/spread/gibbs_table_spread.hpp"
 #include "drover/sample/spread/primal_dual_spread.hpp"
+#include "tests/run/small_runs.hpp"
 #include "tests/support/random_models.hpp"
 #include "tests/support/reference_kernel.hpp"
 #include "tests/support/thread_ranks.hpp"
@@ -18,21 +19,9 @@
 namespace drover {
 namespace {
 
+using testing::bytes_of;
 using testing::ReferenceKernel;
-
-template <class Run>
-std::string bytes_of(Run& run) {
-  SaveArchive archive;
-  run.visit(archive);
-  return archive.bytes();
-}
-
-Graph small_graph(std::uint64_t seed) {
-  testing::RandomModelOptions options;
-  options.max_states = 3;
-  options.scale = 0.7;
-  return compile(testing::random_model(seed, options));
-}
+using testing::small_graph;
 
 ChainOptions options_of(std::uint32_t chains, std::uint64_t sweeps) {
   ChainOptions options;

@@ -10,7 +10,7 @@ static_assert(Kernel<PrimalDualLanes>);
 static_assert(Kernel<PrimalDualChain>);
 
 // All pairs: more than four duals per variable.
-Graph complete_graph(std::uint64_t seed, double scale) {
+Graph seven_spins(std::uint64_t seed, double scale) {
   RandomSequence random(seed, Stream::generate);
   Model model;
   model.cardinalities.assign(7, 2);
@@ -22,7 +22,7 @@ Graph complete_graph(std::uint64_t seed, double scale) {
 // Strong couplings and fields beyond the range of products of odds.
 TEST(PrimalDualLanes, LeavesStronglyCoupledModels) {
   for (std::uint64_t seed = 0; seed < 12; ++seed) {
-    const Graph graph = complete_graph(seed, 8);
+    const Graph graph = seven_spins(seed, 8);
     const PrimalDualLanes kernel(spin_graph(graph));
     testing::expect_leaves_distribution(kernel, graph, seed);
     testing::expect_conditionals(kernel, graph, seed, 1024);
@@ -32,7 +32,7 @@ TEST(PrimalDualLanes, LeavesStronglyCoupledModels) {
 TEST(PrimalDualLanes, EveryInstructionSetSamplesTheSameModel) {
   testing::for_each_target([] {
     for (std::uint64_t seed = 0; seed < 4; ++seed) {
-      const Graph graph = seed % 2 == 0 ? complete_graph(seed, 0.3) : random_spin_graph(seed);
+      const Graph graph = seed % 2 == 0 ? seven_spins(seed, 0.3) : random_spin_graph(seed);
       const PrimalDualLanes kernel(spin_graph(graph));
       testing::expect_leaves_distribution(kernel, graph, seed, 2048);
       testing::expect_conditionals(kernel, graph, seed, 1024);

@@ -105,7 +105,7 @@ struct SpinLattice : SpinSubject {
 
 struct SpinEqualLattice : SpinSubject {
   static constexpr const char* name = "GibbsSpinEqualLattice";
-  static constexpr std::uint32_t chains = 1024;
+  static constexpr std::uint32_t chains = 256;
   static Graph equal(std::uint64_t seed, double coupling, double field) {
     RandomSequence random(seed, Stream::generate);
     const auto [width, height, periodic] = board_of(seed);

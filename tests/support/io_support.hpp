@@ -1,53 +1,18 @@
-// Helpers for tests of files: a temporary folder, reading from text, errors with their place.
+// Helpers for tests of files: reading from text, errors with their place.
 #pragma once
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <cmath>
-#include <filesystem>
-#include <fstream>
-#include <sstream>
 #include <string>
 
 #include "drover/compile/graph.hpp"
 #include "drover/core/error.hpp"
 #include "drover/infer/enumerate.hpp"
 #include "drover/io/model_file.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 namespace drover::testing {
-
-/// A folder that goes away with the object.
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    std::string pattern = ::testing::TempDir() + "droverXXXXXX";
-    path_ = mkdtemp(pattern.data());
-  }
-  ~TemporaryFolder() { std::filesystem::remove_all(path_); }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  std::string file(const std::string& name) const { return path_ + "/" + name; }
-  std::size_t count() const {
-    std::size_t files = 0;
-    for (const auto& entry : std::filesystem::directory_iterator(path_)) files += entry.exists() ? 1 : 0;
-    return files;
-  }
-
- private:
-  std::string path_;
-};
-
-inline std::string slurp(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  std::stringstream text;
-  text << in.rdbuf();
-  return text.str();
-}
-
-inline void spill(const std::string& path, const std::string& text) {
-  std::ofstream(path, std::ios::binary) << text;
-}
 
 inline Model model_from(const std::string& text, ModelFormat format, std::size_t chunk = 4096) {
   TextSource source(text, "text", chunk);

@@ -115,14 +115,14 @@ TEST(Conll, WritesWhatItReads) {
 TEST(Conll, PlainTextHasSentences) {
   testing::TemporaryFolder folder;
   const std::string path = folder.file("a.txt");
-  testing::spill(path, "Mr. Brown met Anna in Paris. She left!\n\nIt cost 3.5 dollars.\n");
+  testing::write_whole(path, "Mr. Brown met Anna in Paris. She left!\n\nIt cost 3.5 dollars.\n");
   const TaggedText text = read_plain_text(path);
   EXPECT_EQ(text.documents(), 1U);
   EXPECT_EQ(text.word(text.tokens() - 1), ".");
   EXPECT_EQ(text.word(text.sentence_begin(text.sentences() - 1)), "It");
-  testing::spill(path, " \n\n");
+  testing::write_whole(path, " \n\n");
   EXPECT_NE(failure([&] { read_plain_text(path); }).find("expected at least one word"), std::string::npos);
-  testing::spill(path, "fine\nnot \xe9 fine\n");
+  testing::write_whole(path, "fine\nnot \xe9 fine\n");
   EXPECT_NE(failure([&] { read_plain_text(path); }).find(":2:5: expected UTF-8"), std::string::npos);
 }
 

@@ -7,10 +7,13 @@
 #include <nlohmann/json.hpp>
 
 #include "drover/core/error.hpp"
+#include "drover/core/figures.hpp"
 #include "drover/core/random.hpp"
 #include "drover/io/text_source.hpp"
 #include "drover/report/diagnose_page.hpp"
 #include "drover/task/diagnose.hpp"
+#include "drover/task/draw_file_sink.hpp"
+#include "drover/task/inference.hpp"
 
 namespace drover {
 namespace {
@@ -66,6 +69,27 @@ TEST(CompareTask, ColumnsInAnotherOrder) {
   EXPECT_THROW(compare(table_of("a\n0\n1\n"), table_of("a,b\n0,1\n1,1\n")), Error);
 }
 
+TEST(CompareTask, DrawsOfEveryFormatAreReadAlike) {
+  // Three states: data like these would need a decision, draws do not.
+  Model model;
+  model.cardinalities = {3, 2};
+  const double log_p[3] = {0.1, 0.7, -0.4};
+  model.unaries.add(0, log_p);
+  std::vector<DataTable> tables;
+  for (const char* ending : {".npz", ".csv", ".csv.gz", ".nc"}) {
+    const std::string path = ::testing::TempDir() + "drawn" + ending;
+    DrawFileSink sink(path);
+    Samples samples = sample(model, {.samples = 200}, sink);
+    sink.finish(samples);
+    tables.push_back(read_rows(path, {}));
+  }
+  for (const DataTable& table : tables) {
+    EXPECT_EQ(table.rows, 200U);
+    EXPECT_EQ(table.values, tables.front().values) << table.source;
+    EXPECT_EQ(table.cardinalities, (std::vector<std::uint32_t>{3, 2})) << table.source;
+  }
+}
+
 DrawFile draws_of(std::size_t draws, const std::function<Value(std::size_t draw, std::size_t chain)>& value) {
   DrawFile file;
   file.draws = draws;
@@ -113,6 +137,23 @@ TEST(DiagnoseTask, NumbersForPeople) {
   EXPECT_EQ(rhat_text(1.00124), "1.0012");
   EXPECT_EQ(rhat_text(7.6e16), "above 1000");
   EXPECT_EQ(rhat_text(not_known), "-");
+  EXPECT_EQ(rhat_text(std::numeric_limits<double>::infinity()), "above 1000");
+  EXPECT_EQ(ess_text(not_known), "-");
+  EXPECT_EQ(ess_text(412.4), "412");
+  EXPECT_EQ(error_text(std::numeric_limits<double>::infinity()), "-");
+  EXPECT_EQ(error_text(4.4e-16), "0");
+  EXPECT_EQ(error_text(0.01234), "0.012");
+  EXPECT_EQ(log_text(-4.4e-16, 12), "0");
+  EXPECT_EQ(log_text(-12.5), "-12.5");
+  EXPECT_EQ(log_text(-std::numeric_limits<double>::infinity()), "minus infinity");
+  EXPECT_EQ(log_text(not_known), "not known");
+}
+
+TEST(DiagnoseTask, ChainsThatNeverMoveFromPlacesOfTheirOwn) {
+  const DiagnoseResult still = diagnose(draws_of(9, [](auto, std::size_t c) { return c % 2; }));
+  EXPECT_EQ(judge(still).verdict, Verdict::bad);
+  EXPECT_NE(judge(still).text.find("not converged: largest R-hat above 1000"), std::string::npos)
+      << judge(still).text;
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 
 #include "drover/core/error.hpp"
 #include "drover/core/random.hpp"
+#include "drover/io/draws.hpp"
 #include "drover/io/moments.hpp"
 #include "drover/io/text_source.hpp"
 #include "drover/numeric/hold_out.hpp"
@@ -88,6 +89,36 @@ TEST(HerdTask, ALargeGapToTheDataIsNoGoodVerdict) {
   const std::string page = page_of(result, json);
   EXPECT_EQ(nlohmann::json::parse(json)["verdict"], "caution");
   EXPECT_NE(page.find("total variation"), std::string::npos);
+}
+
+TEST(HerdTask, JointsThatPairsDoNotTellAreNoGoodVerdict) {
+  // Any two of the three are independent, and two of them fix the third.
+  DataTable table;
+  table.names = {"a", "b", "sum"};
+  table.cardinalities.assign(3, 3);
+  table.state_names.assign(3, {"0", "1", "2"});
+  for (Value r = 0; r < 900; ++r)
+    for (Value x : {r % 3, r / 3 % 3, (r + r / 3) % 3}) table.values.push_back(static_cast<Value>(x));
+  table.rows = 900;
+  const HerdResult result = herd(table, {.samples = 9000});
+  EXPECT_EQ(result.joint_variables, (std::vector<std::string>{"a", "b", "sum"}));
+  EXPECT_GT(result.joint_gap, 0.3);
+  EXPECT_LT(result.joint_noise, 0.1);
+  EXPECT_EQ(judge(result).verdict, Verdict::caution) << judge(result).text;
+  // Triples tell.
+  const HerdResult triples = herd(table, {.samples = 9000, .order = 3});
+  EXPECT_LT(triples.joint_gap, 0.01);
+  EXPECT_EQ(judge(triples).verdict, Verdict::good) << judge(triples).text;
+}
+
+TEST(HerdTask, DrawsFilesCarryTheWarningsOfTheRun) {
+  const std::string path = ::testing::TempDir() + "herd_warnings.npz";
+  StateFileSink sink(path);
+  const HerdResult result = herd(clusters(10, 1000), {.samples = 5000, .order = 1}, sink);
+  sink.finish(result);
+  const auto metadata = nlohmann::json::parse(read_draws(path).metadata);
+  ASSERT_EQ(metadata["warnings"].size(), 1U);
+  EXPECT_NE(std::string(metadata["warnings"][0]).find("total variation"), std::string::npos);
 }
 
 TEST(HerdTask, SpinsAreTheDefaultAndNearerToClusters) {

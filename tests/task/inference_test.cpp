@@ -244,6 +244,59 @@ TEST(Tasks, WarningsTakeTheGoodWordBack) {
   EXPECT_EQ(with_warnings({Verdict::bad, "No."}, {"but"}).verdict, Verdict::bad);
 }
 
+TEST(Tasks, ApproximationsAreNeverCalledTrustworthy) {
+  const Model model = grid_ising(4, 4, false, 0.4, 0.1);
+  for (const char* method : {"bp", "trw", "mean-field", "primal-dual-mean-field", "pmp", "herded-gibbs"}) {
+    InferenceOptions options;
+    options.method = method;
+    const Judgement judgement = judge(marginals(model, options));
+    EXPECT_NE(judgement.verdict, Verdict::good) << method;
+    EXPECT_NE(judgement.text.find("approximates"), std::string::npos) << method << ": " << judgement.text;
+  }
+}
+
+TEST(Tasks, TemperingWithoutARoundTripHasNotConvergedWhateverRhatSays) {
+  // Two temperatures that are too far apart to exchange anything; the cold chains are all in the one large mode.
+  const Model model = grid_ising(8, 8, false, 1, 0.5);
+  InferenceOptions options;
+  options.method = "tempering";
+  options.chains.count = 4;
+  options.chains.burn_in = 64;
+  options.temperatures.count = 2;
+  options.samples = 8000;
+  const Samples draws = sample(model, options);
+  EXPECT_TRUE(is_converged(draws.diagnostics));
+  EXPECT_FALSE(draws.converged);
+  EXPECT_EQ(judge(draws).verdict, Verdict::bad);
+  EXPECT_EQ(nlohmann::json::parse(to_json(draws).text())["converged"], false);
+  options.samples.reset();
+  options.chains.sweeps = 2000;
+  const Marginals answer = marginals(model, options);
+  EXPECT_TRUE(is_converged(answer.diagnostics));
+  EXPECT_FALSE(answer.converged);
+  EXPECT_EQ(judge(answer).verdict, Verdict::bad);
+}
+
+TEST(Tasks, SamplesThatBreakHardConstraintsAreNoResultToRelyOn) {
+  Model model;  // neighbours on a ring differ
+  model.cardinalities.assign(12, 3);
+  std::vector<double> differ(9, 0.0);
+  for (std::size_t k = 0; k < 3; ++k) differ[4 * k] = log_zero;
+  for (VariableId v = 0; v < 12; ++v) {
+    const VariableId scope[2] = {v, (v + 1) % 12};
+    model.tables.add(scope, differ);
+  }
+  InferenceOptions options;
+  options.method = "pmp";
+  options.messages.iterations = 1;
+  const Samples draws = sample(model, options);
+  EXPECT_FALSE(draws.converged);
+  EXPECT_EQ(judge(draws).verdict, Verdict::bad);
+  const Marginals answer = marginals(model, options);
+  EXPECT_FALSE(answer.converged);
+  EXPECT_EQ(judge(answer).verdict, Verdict::bad);
+}
+
 TEST(Tasks, InfoKnowsWhichMethodsFit) {
   const ModelInfo info = model_info(grid_ising(3, 3, false, 0.5, 0));
   EXPECT_EQ(info.variables, 9U);

@@ -35,6 +35,21 @@ TEST(LearnTask, TheMachineHasTheMomentsOfTheData) {
   EXPECT_EQ(judge(result).verdict, Verdict::good) << judge(result).text;
 }
 
+TEST(LearnTask, HiddenUnitsByTheSizeOfTheData) {
+  const auto hidden = [](std::size_t columns, std::size_t rows) {
+    DataTable data;
+    for (std::size_t v = 0; v < columns; ++v) data.names.push_back("x" + std::to_string(v));
+    data.cardinalities.assign(columns, 2);
+    data.rows = rows;
+    for (std::size_t k = 0; k < rows * columns; ++k) data.values.push_back(k % 7 < 3);
+    return learn(data, {.kind = MachineKind::rbm, .method = TrainMethod::block_gibbs, .iterations = 1})
+        .machine.hidden;
+  };
+  EXPECT_EQ(hidden(60, 2000), 30U);  // one for two columns
+  EXPECT_EQ(hidden(60, 900), 18U);   // one for fifty rows
+  EXPECT_EQ(hidden(6, 100), 8U);
+}
+
 TEST(LearnTask, ResolvedOptionsAreStated) {
   const LearnResult result =
       learn(table(),

@@ -178,6 +178,27 @@ TEST(UnlabelledWeight, LabelsDecideWhetherUnlabelledDocumentsHelp) {
   EXPECT_LT(loss_when_they_lead_astray, blind_loss / 2);
 }
 
+TEST(UnlabelledWeight, LuckyLabelsDoNotOutvoteNaiveBayes) {
+  // Labels that have nothing to do with the words: any candidate that finds more of them was lucky.
+  int others = 0;
+  constexpr int corpora = 20;
+  for (std::uint64_t seed = 0; seed < corpora; ++seed) {
+    Leaning corpus = leaning_corpus(seed, true);
+    RandomSequence random(seed, Stream::resample);
+    for (std::uint32_t& label : corpus.labels)
+      if (label != no_label) label = random() % 2;
+    const WeightChoice choice = choose_unlabelled_weight(corpus.counts, corpus.labels, {});
+    const WeightCandidate &best = choice.best(), &plain = choice.candidates.front();
+    others += choice.chosen != 0;
+    if (choice.chosen == 0) continue;
+    // By more than a standard error, of the labels that one of the two finds, in each of four rounds.
+    const double gain = (static_cast<double>(best.right) - static_cast<double>(plain.right)) / 4;
+    EXPECT_GT(gain, std::sqrt(static_cast<double>(best.unlike_naive_bayes) / 4));
+  }
+  // A gain of a standard error comes up once in six times, and there are five candidates, much alike.
+  EXPECT_LE(others, 9);
+}
+
 TEST(UnlabelledWeight, AClassWithOneLabelIsNeverTestedAndTheFirstPreferenceIsTaken) {
   const RandomCorpus corpus = random_corpus(1, 8, 6, 2);  // one label each
   const WeightChoice choice = choose_unlabelled_weight(corpus.counts, corpus.labels, {});

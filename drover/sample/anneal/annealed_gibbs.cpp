@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <cstring>
-
 #include "drover/core/error.hpp"
 
 namespace drover {
@@ -21,59 +19,25 @@ AnnealOptions checked(const AnnealOptions& options, const Graph& graph) {
   return filled;
 }
 
-namespace {
-
-struct BatchHead {
-  double log_score;
-  std::uint64_t sweeps, reads, size;  // `size` values of the state follow
-};
-
-void append(std::string& bytes, const BatchHead& head, const std::vector<Value>& state) {
-  bytes.append(reinterpret_cast<const char*>(&head), sizeof(head));
-  bytes.append(reinterpret_cast<const char*>(state.data()), state.size() * sizeof(Value));
-}
-
-// use(head, state) for all that was appended.
-template <class Use>
-void for_each_batch(const std::string& bytes, Use use) {
-  for (std::size_t at = 0; at < bytes.size();) {
-    BatchHead head{};
-    std::memcpy(&head, bytes.data() + at, sizeof(head));
-    at += sizeof(head);
-    std::vector<Value> state(head.size);
-    if (head.size > 0) std::memcpy(state.data(), bytes.data() + at, head.size * sizeof(Value));
-    at += head.size * sizeof(Value);
-    use(head, std::move(state));
-  }
-}
-
-}  // namespace
-
-void gather_batches(const Ranks& ranks, std::span<AnnealedBatch> own, std::vector<AnnealedBatch>& all) {
-  if (ranks.size() == 1) return;
-  std::string bytes;
-  for (const AnnealedBatch& batch : own)
-    append(bytes, {batch.log_score, batch.sweeps, 0, batch.state.size()}, batch.state);
-  std::size_t k = 0;
-  for (const std::string& part : ranks.gather(std::move(bytes)))
-    for_each_batch(part, [&](const BatchHead& head, std::vector<Value> state) {
-      all[k++] = {std::move(state), head.log_score, head.sweeps};
-    });
-}
-
 void AnnealCollector::gather(const Ranks& ranks) {
-  std::string bytes;
-  append(bytes, {best_.log_score, best_.sweeps, best_.reads, best_.assignment.size()}, best_.assignment);
+  SaveArchive archive;
+  archive(best_.sweeps);
+  archive(best_.reads);
+  archive(best_.assignment);
   const std::vector<double> scores = joined(ranks, best_.batch_scores);
-  const std::vector<std::string> parts = ranks.gather(std::move(bytes));
-  for (std::size_t rank = 1; rank < parts.size(); ++rank)
-    for_each_batch(parts[rank], [&](const BatchHead& head, std::vector<Value> state) {
-      best_.sweeps += head.sweeps;
-      best_.reads += static_cast<std::uint32_t>(head.reads);
-      if (state.empty()) return;
-      merger_.recombine(best_.assignment, state, room_);
-      best_.log_score = merger_.polish(best_.assignment);
-    });
+  std::vector<std::string> parts = ranks.gather(archive.take());
+  for (std::size_t rank = 1; rank < parts.size(); ++rank) {
+    LoadArchive load(std::move(parts[rank]));
+    AnnealResult other;
+    load(other.sweeps);
+    load(other.reads);
+    load(other.assignment);
+    best_.sweeps += other.sweeps;
+    best_.reads += other.reads;
+    if (other.assignment.empty()) continue;
+    merger_.recombine(best_.assignment, other.assignment, room_);
+    best_.log_score = merger_.polish(best_.assignment);
+  }
   if (ranks.is_first()) best_.batch_scores = scores;
 }
 

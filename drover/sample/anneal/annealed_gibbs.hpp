@@ -32,12 +32,12 @@
 #include <optional>
 #include <vector>
 
-#include "drover/core/keeper.hpp"
 #include "drover/core/parallel.hpp"
 #include "drover/core/ranks.hpp"
 #include "drover/core/run_control.hpp"
 #include "drover/infer/iterated_modes.hpp"
 #include "drover/infer/recombine.hpp"
+#include "drover/sample/anneal/shared_parts.hpp"
 #include "drover/sample/anneal/temperatures.hpp"
 #include "drover/sample/kernel.hpp"
 
@@ -126,9 +126,6 @@ class AnnealMerger {
   IteratedModes modes_;
   Recombination recombination_;
 };
-
-/// What all ranks found, one rank after the other; `all` is complete on rank 0.
-void gather_batches(const Ranks& ranks, std::span<AnnealedBatch> own, std::vector<AnnealedBatch>& all);
 
 /// Collects the batches of an annealing run, in their order.
 class AnnealCollector {
@@ -259,22 +256,18 @@ AnnealResult annealed_gibbs(const Graph& graph, const K& kernel, const AnnealOpt
   bool stopped = false;
   for (std::uint32_t begin = 0; begin < batches && !stopped; begin += at_once) {
     std::vector<AnnealedBatch> done(std::min(at_once, batches - begin));
-    const std::size_t first = part_begin(done.size(), ranks.rank(), ranks.size()),
-                      last = part_begin(done.size(), ranks.rank() + 1, ranks.size());
-    parallel_for(first, last, [&](std::size_t k) {
-      // The first batch always leaves a state behind, however soon the run is stopped.
-      const auto batch = static_cast<std::uint32_t>(begin + k);
-      if (batch > 0 && options.control->should_stop()) return;
-      recall_or_do(
-          options.parts, batch, [&](auto& archive) { done[k].visit(archive); },
-          [&] {
-            done[k] =
-                BatchAnneal<K>(kernel, merger, options)
-                    .run(batch * lanes, reads_of(batch), AnnealBudget(static_cast<double>(options.sweeps)));
-            return !options.control->should_stop();
-          });
-    });
-    gather_batches(ranks, std::span(done).subspan(first, last - first), done);
+    share_parts(
+        ranks, options.parts, begin, done.size(),
+        [&](std::size_t k, auto& archive) { done[k].visit(archive); },
+        [&](std::size_t k) {
+          // The first batch always leaves a state behind, however soon the run is stopped.
+          const auto batch = static_cast<std::uint32_t>(begin + k);
+          if (batch > 0 && options.control->should_stop()) return false;
+          done[k] =
+              BatchAnneal<K>(kernel, merger, options)
+                  .run(batch * lanes, reads_of(batch), AnnealBudget(static_cast<double>(options.sweeps)));
+          return !options.control->should_stop();
+        });
     for (std::size_t k = 0; ranks.is_first() && k < done.size(); ++k) {
       stopped = stopped || done[k].sweeps < options.sweeps;
       if (!done[k].state.empty()) collector.take(done[k], reads_of(static_cast<std::uint32_t>(begin + k)));

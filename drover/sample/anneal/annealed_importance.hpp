@@ -26,6 +26,7 @@
 #include "drover/core/parallel.hpp"
 #include "drover/core/random.hpp"
 #include "drover/core/run_control.hpp"
+#include "drover/sample/anneal/shared_parts.hpp"
 #include "drover/sample/anneal/temperatures.hpp"
 #include "drover/sample/kernel.hpp"
 
@@ -157,37 +158,34 @@ ImportanceResult annealed_importance(const Graph& graph, const K& kernel, const 
     return static_cast<double>(static_cast<float>(curve.at(step, options.sweeps)));
   };
   const Ranks& ranks = options.control->ranks();
-  const auto begin = static_cast<std::uint32_t>(part_begin(batches, ranks.rank(), ranks.size())),
-             end = static_cast<std::uint32_t>(part_begin(batches, ranks.rank() + 1, ranks.size()));
   // Rank 0 has no fewer than its share, and speaks for all.
-  ImportanceProgress progress(
-      *options.control, static_cast<double>(options.sweeps) * std::max(1U, end - begin),
-      static_cast<double>(graph.size()) * lanes * batches / std::max(1U, end - begin));
+  const std::uint32_t share = (batches + ranks.size() - 1) / ranks.size();
+  ImportanceProgress progress(*options.control, static_cast<double>(options.sweeps) * share,
+                              static_cast<double>(graph.size()) * lanes * batches / share);
 
   std::vector<std::vector<double>> batch_weights(batches);
-  parallel_for(begin, end, [&](std::uint32_t batch) {
-    std::vector<double> log_weights(lanes, 0.0);
-    const auto add_step = [&](std::uint64_t step, const std::vector<double>& scores) {
-      const double rise = path(step + 1) - path(step);
-      for (std::uint32_t lane = 0; lane < lanes; ++lane) log_weights[lane] += rise * scores[lane];
-      progress.add_sweep();
-    };
-    recall_or_do(
-        options.parts, batch, [&](auto& archive) { archive(batch_weights[batch]); },
-        [&] {
-          const bool complete = anneal_along(kernel, graph, options.sweeps, path, options.seed, batch * lanes,
-                                             *options.control, add_step);
-          log_weights.resize(std::min(lanes, options.chains - batch * lanes));
-          if (complete) batch_weights[batch] = std::move(log_weights);
-          return complete;
-        });
-  });
+  share_parts(
+      ranks, options.parts, 0, batches,
+      [&](std::size_t batch, auto& archive) { archive(batch_weights[batch]); },
+      [&](std::size_t batch) {
+        const std::uint32_t first = static_cast<std::uint32_t>(batch) * lanes;
+        std::vector<double> log_weights(lanes, 0.0);
+        const auto add_step = [&](std::uint64_t step, const std::vector<double>& scores) {
+          const double rise = path(step + 1) - path(step);
+          for (std::uint32_t lane = 0; lane < lanes; ++lane) log_weights[lane] += rise * scores[lane];
+          progress.add_sweep();
+        };
+        const bool complete = anneal_along(kernel, graph, options.sweeps, path, options.seed, first,
+                                           *options.control, add_step);
+        log_weights.resize(std::min(lanes, options.chains - first));
+        if (complete) batch_weights[batch] = std::move(log_weights);
+        return complete;
+      });
+  if (!ranks.is_first()) return {};
 
   std::vector<double> log_weights;
   for (const std::vector<double>& weights : batch_weights)
     log_weights.insert(log_weights.end(), weights.begin(), weights.end());
-  log_weights = joined(ranks, log_weights);
-  if (!ranks.is_first()) return {};
   double log_base = 0;
   for (std::uint32_t states : graph.cardinalities) log_base += std::log(states);
   if (log_weights.size() < 2) fail_stopped_importance(*options.control);

@@ -46,6 +46,7 @@ class TreePrimalDual {
       archive(first_chain);
       archive(inverse_temperature);
       archive(values);
+      plan.reset();  // that of the temperature it had
     }
   };
 

@@ -75,7 +75,7 @@ HWY_INLINE void sweep_range(const View& view, std::uint64_t* HWY_RESTRICT words,
   const FloatTag d;
   for (const std::uint32_t u : units) {
     WordVector random[vector_count];
-    lane_words.draw(u, random);
+    lane_words.draw(view.numbers[u], random);
     FloatVector totals[vector_count];
     for (std::size_t k = 0; k < vector_count; ++k)
       totals[k] =
@@ -177,7 +177,7 @@ GibbsSpinChain::Places GibbsSpinChain::places(const SpinGraph& graph, Colouring 
 
 GibbsSpinChain::GibbsSpinChain(const SpinGraph& graph, Places places, const std::vector<bool>& held,
                                std::vector<std::uint32_t> entry_of)
-    : moderate_(largest_field(graph) <= 80),
+    : moderate_(largest_field(graph) <= most_moderate),
       log_constant_(graph.log_constant),
       places_(std::move(places)),
       units_(places_.units()),
@@ -200,13 +200,9 @@ GibbsSpinChain::GibbsSpinChain(const SpinGraph& graph, Places places, const std:
     slots += std::size_t{unit.stride} * unit.degree;
     runs += unit.degree;
   }
-  // Room behind the end: vectors of biases are read whole.
   neighbours_.assign(slots, 0);
   weights_.assign(slots, 0.0f);
-  odds_.assign(slots, 1.0f);
   bias_.assign(places_.variable_of.size(), 0.0f);
-  bias_odds_.assign(places_.variable_of.size(), 1.0f);
-  runs_.assign(runs, no_run);
 
   parallel_for(IndexRange(0, units_.size(), grain), [&](const IndexRange& range) {
     for (std::size_t u = range.begin(); u < range.end(); ++u) {
@@ -215,14 +211,41 @@ GibbsSpinChain::GibbsSpinChain(const SpinGraph& graph, Places places, const std:
         const std::size_t p = u * unit_size + lane;
         const VariableId v = places_.variable_of[p];
         bias_[p] = graph.bias[v];
-        bias_odds_[p] = std::exp(-graph.bias[v]);
         for (std::size_t slot = 0; slot < graph.degree(v); ++slot) {
           const std::size_t e = unit.slots + slot * unit.stride + lane;
           neighbours_[e] = static_cast<std::int32_t>(places_.position_of[graph.neighbours(v)[slot]]);
           weights_[e] = graph.weights(v)[slot];
-          odds_[e] = std::exp(-weights_[e]);
         }
       }
+    }
+  });
+  complete();
+}
+
+GibbsSpinChain::GibbsSpinChain(Held held)
+    : moderate_(held.moderate),
+      log_constant_(held.log_constant),
+      units_(std::move(held.units)),
+      neighbours_(std::move(held.neighbours)),
+      weights_(std::move(held.weights)),
+      bias_(std::move(held.bias)),
+      entry_of_(std::move(held.entry_of)),
+      numbers_(std::move(held.numbers)) {
+  complete();
+}
+
+// What follows from units, neighbours, weights and biases.
+void GibbsSpinChain::complete() {
+  odds_.resize(weights_.size());
+  bias_odds_.resize(bias_.size());
+  const std::size_t last = units_.empty() ? 0 : units_.back().runs + units_.back().degree;
+  runs_.assign(last, no_run);
+  parallel_for(IndexRange(0, units_.size(), grain), [&](const IndexRange& range) {
+    for (std::size_t u = range.begin(); u < range.end(); ++u) {
+      const Unit& unit = units_[u];
+      for (std::size_t p = u * unit_size; p < (u + 1) * unit_size; ++p) bias_odds_[p] = std::exp(-bias_[p]);
+      for (std::size_t e = unit.slots; e < unit.slots + std::size_t{unit.stride} * unit.degree; ++e)
+        odds_[e] = std::exp(-weights_[e]);
       if (unit.members < unit_size) continue;
       for (std::uint32_t slot = 0; slot < unit.degree; ++slot) {
         const std::int32_t* first = neighbours_.data() + unit.slots + std::size_t{slot} * unit_size;
@@ -236,8 +259,9 @@ GibbsSpinChain::GibbsSpinChain(const SpinGraph& graph, Places places, const std:
 }
 
 GibbsSpinChain::View GibbsSpinChain::view() const {
-  return {units_.data(), neighbours_.data(), weights_.data(), odds_.data(),
-          bias_.data(),  bias_odds_.data(),  runs_.data(),    entry_of_.data()};
+  return {units_.data(), neighbours_.data(), weights_.data(),
+          odds_.data(),  bias_.data(),       bias_odds_.data(),
+          runs_.data(),  entry_of_.data(),   numbers_.empty() ? all_.data() : numbers_.data()};
 }
 
 GibbsSpinChain::State GibbsSpinChain::start(std::uint64_t seed, std::uint32_t first_chain) const {
@@ -247,7 +271,8 @@ GibbsSpinChain::State GibbsSpinChain::start(std::uint64_t seed, std::uint32_t fi
   state.words.assign(units_.size() + 1, 0);  // one behind the end, for bits_from()
   const LaneRandom random(seed, Stream::start);
   for (std::size_t u = 0; u < units_.size(); ++u) {
-    const auto words = random.words(first_chain, 0, static_cast<std::uint32_t>(u));
+    const auto words =
+        random.words(first_chain, 0, numbers_.empty() ? static_cast<std::uint32_t>(u) : numbers_[u]);
     state.words[u] = std::uint64_t{words[0]} << 32 | words[1];
   }
   return state;

@@ -14,6 +14,7 @@
 
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "drover/compile/colouring.hpp"
@@ -65,6 +66,29 @@ class GibbsSpinChain {
   GibbsSpinChain(const SpinGraph& graph, Places places, const std::vector<bool>& held,
                  std::vector<std::uint32_t> entry_of);
 
+  /// 64 variables of one colour; the last unit of a colour may have fewer.
+  struct Unit {
+    std::size_t slots;  ///< where its neighbours, weights and odds begin: slot by slot, `stride` numbers each
+    std::size_t runs;   ///< where the runs of its slots begin
+    std::uint32_t degree;   ///< slots: the highest degree in the unit
+    std::uint32_t stride;   ///< its variables, rounded up to a multiple of 16
+    std::uint32_t members;  ///< its variables
+  };
+
+  /// Some units of a larger graph: all that a rank holds which does not have the whole (PartSpread).
+  struct Held {
+    std::vector<std::uint32_t> numbers;      ///< in the whole, ascending
+    std::vector<Unit> units;                 ///< beside them; those that are only read have no slots
+    AlignedVector<std::int32_t> neighbours;  ///< positions: 64 times the place of a unit here, plus its bit
+    AlignedVector<float> weights;            ///< beside them
+    AlignedVector<float> bias;               ///< by position
+    std::vector<std::uint32_t> entry_of;     ///< by position
+    bool moderate = false;                   ///< largest_field() of the whole is at most most_moderate
+    double log_constant = 0;                 ///< of the whole
+  };
+  explicit GibbsSpinChain(Held held);
+  static constexpr double most_moderate = 80;
+
   std::size_t size() const { return places_.position_of.size(); }
   std::uint32_t lanes() const { return 1; }
   std::size_t entry_count() const { return size(); }
@@ -84,17 +108,14 @@ class GibbsSpinChain {
   void draw_units(State& state, std::span<const std::uint32_t> units, std::uint64_t sweep, float* sums) const;
   /// sum_i x_i (bias_i + 1/2 sum_j weight_ij x_j) over some units.
   WholeSum score_of(const State& state, std::span<const std::uint32_t> units) const;
+  /// The positions of the first two neighbours of a variable that has them.
+  std::pair<std::size_t, std::size_t> two_neighbours(std::size_t unit, std::size_t lane) const {
+    const std::size_t first = units_[unit].slots + lane;
+    return {static_cast<std::size_t>(neighbours_[first]),
+            static_cast<std::size_t>(neighbours_[first + units_[unit].stride])};
+  }
   double log_constant() const { return log_constant_; }
   const Places& places() const { return places_; }
-
-  /// 64 variables of one colour; the last unit of a colour may have fewer.
-  struct Unit {
-    std::size_t slots;  ///< where its neighbours, weights and odds begin: slot by slot, `stride` numbers each
-    std::size_t runs;   ///< where the runs of its slots begin
-    std::uint32_t degree;   ///< slots: the highest degree in the unit
-    std::uint32_t stride;   ///< its variables, rounded up to a multiple of 16
-    std::uint32_t members;  ///< its variables
-  };
 
   /// The kernel as flat arrays, for the vector code.
   struct View {
@@ -106,10 +127,12 @@ class GibbsSpinChain {
     const float* bias_odds;          ///< exp(-bias)
     const std::uint32_t* runs;       ///< first position of a slot whose neighbours are consecutive, or no_run
     const std::uint32_t* entry_of;   ///< by position: where its conditionals are added
+    const std::uint32_t* numbers;    ///< of the units: whose random numbers they take
   };
   static constexpr std::uint32_t no_run = 0xffffffffU;
 
  private:
+  void complete();
   View view() const;
   void run(State& state, std::uint64_t sweep, float* sums) const;
 
@@ -125,6 +148,7 @@ class GibbsSpinChain {
   std::vector<std::uint32_t> runs_;
   std::vector<std::uint32_t> entry_of_;  ///< by position
   std::vector<std::uint32_t> all_;       ///< units
+  std::vector<std::uint32_t> numbers_;   ///< of the units in a larger graph; empty: all_
 };
 
 }  // namespace drover

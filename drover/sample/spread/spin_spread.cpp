@@ -8,10 +8,11 @@ namespace drover {
 
 namespace {
 
-// Units of variables and the pairs between them. Beyond so many neighbours no division is good.
-constexpr std::size_t most_neighbours = 30'000'000;
+constexpr std::size_t most_neighbours = 30'000'000;  // beyond, no division is good
 
-WorkGraph work_graph(const SpinGraph& pairs, const GibbsSpinChain::Places& places,
+}  // namespace
+
+WorkGraph unit_graph(const SpinGraph& pairs, const GibbsSpinChain::Places& places,
                      std::span<const std::uint32_t> units) {
   WorkGraph work;
   work.work.assign(units.size(), 1);
@@ -41,7 +42,45 @@ WorkGraph work_graph(const SpinGraph& pairs, const GibbsSpinChain::Places& place
   return work;
 }
 
-}  // namespace
+UnitExchanges unit_exchanges(const Ranks& ranks, const SpreadPlan& plan) {
+  UnitExchanges exchanges;
+  for (const auto& routes : plan.routes)
+    exchanges.push_back(routes.empty() ? nullptr : std::make_unique<UnitExchange>(ranks, routes, 1));
+  return exchanges;
+}
+
+void sweep_shares(const GibbsSpinChain& kernel, const SpreadPlan& plan, const std::vector<bool>& twice,
+                  const UnitExchanges& exchanges, GibbsSpinChain::State& state, std::uint64_t sweep,
+                  float* all_sums) {
+  for (std::size_t c = 0; c < plan.shares.size(); ++c) {
+    const ColourShare& share = plan.shares[c];
+    float* const sums = twice[c] ? nullptr : all_sums;
+    kernel.draw_units(state, share.boundary, sweep, sums);
+    if (exchanges[c])
+      exchanges[c]->begin([&](std::uint32_t unit, std::uint64_t* words) { *words = state.words[unit]; });
+    kernel.draw_units(state, share.inner, sweep, sums);
+    if (exchanges[c])
+      exchanges[c]->finish(
+          [&](std::uint32_t unit, const std::uint64_t* words) { state.words[unit] = *words; });
+  }
+}
+
+std::size_t bytes_per_sweep(const UnitExchanges& exchanges) {
+  std::size_t bytes = 0;
+  for (const auto& exchange : exchanges) bytes += exchange ? exchange->bytes() : 0;
+  return bytes;
+}
+
+std::size_t messages_per_sweep(const UnitExchanges& exchanges) {
+  std::size_t messages = 0;
+  for (const auto& exchange : exchanges) messages += exchange ? exchange->messages() : 0;
+  return messages;
+}
+
+std::size_t exchanges_per_sweep(const UnitExchanges& exchanges) {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(exchanges, [](const auto& exchange) { return exchange != nullptr; }));
+}
 
 SpinSpread::SpinSpread(const SpinGraph& graph, Colouring colouring, std::vector<bool> twice,
                        const SpinGraph& pairs, const Ranks& ranks)
@@ -52,7 +91,7 @@ SpinSpread::SpinSpread(const SpinGraph& graph, Colouring colouring, std::vector<
     for (std::size_t u = places.colour_begin[c]; !twice_[c] && u < places.colour_begin[c + 1]; ++u)
       units.push_back(static_cast<std::uint32_t>(u));
   owner_.assign(places.units(), ranks.size());
-  const std::vector<std::uint32_t> parts = ranks.divide(work_graph(pairs, places, units));
+  const std::vector<std::uint32_t> parts = ranks.divide(unit_graph(pairs, places, units));
   for (std::size_t k = 0; k < units.size(); ++k) owner_[units[k]] = parts[k];
 
   plan_ = spread_plan(ranks, places.colour_begin, owner_, twice_, [&](std::size_t unit, const auto& see) {
@@ -72,22 +111,7 @@ SpinSpread::SpinSpread(const SpinGraph& graph, Colouring colouring, std::vector<
     for (const auto* list : {&share.boundary, &share.inner})
       for (std::uint32_t unit : *list) held[unit] = true;
   kernel_ = std::make_unique<GibbsSpinChain>(graph, std::move(places), held, std::move(entry_of));
-  for (const auto& routes : plan_.routes)
-    exchanges_.push_back(routes.empty() ? nullptr : std::make_unique<UnitExchange>(ranks, routes, 1));
-}
-
-void SpinSpread::sweep(State& state, std::uint64_t sweep, float* all_sums) const {
-  for (std::size_t c = 0; c < plan_.shares.size(); ++c) {
-    const ColourShare& share = plan_.shares[c];
-    float* const sums = twice_[c] ? nullptr : all_sums;  // duals have none
-    kernel_->draw_units(state, share.boundary, sweep, sums);
-    if (exchanges_[c])
-      exchanges_[c]->begin([&](std::uint32_t unit, std::uint64_t* words) { *words = state.words[unit]; });
-    kernel_->draw_units(state, share.inner, sweep, sums);
-    if (exchanges_[c])
-      exchanges_[c]->finish(
-          [&](std::uint32_t unit, const std::uint64_t* words) { state.words[unit] = *words; });
-  }
+  exchanges_ = unit_exchanges(ranks, plan_);
 }
 
 void SpinSpread::gather(State& state) const {
@@ -109,23 +133,6 @@ void SpinSpread::read(const State& state, std::span<Value> values) const {
   State whole = state;
   gather(whole);
   if (ranks_.is_first()) kernel_->read(whole, 0, values);
-}
-
-std::size_t SpinSpread::bytes_per_sweep() const {
-  std::size_t bytes = 0;
-  for (const auto& exchange : exchanges_) bytes += exchange ? exchange->bytes() : 0;
-  return bytes;
-}
-
-std::size_t SpinSpread::messages_per_sweep() const {
-  std::size_t messages = 0;
-  for (const auto& exchange : exchanges_) messages += exchange ? exchange->messages() : 0;
-  return messages;
-}
-
-std::size_t SpinSpread::exchanges_per_sweep() const {
-  return static_cast<std::size_t>(
-      std::ranges::count_if(exchanges_, [](const auto& exchange) { return exchange != nullptr; }));
 }
 
 }  // namespace drover

@@ -12,6 +12,24 @@
 
 namespace drover {
 
+/// By colour; null where nothing ever travels.
+using UnitExchanges = std::vector<std::unique_ptr<UnitExchange>>;
+UnitExchanges unit_exchanges(const Ranks& ranks, const SpreadPlan& plan);
+/// What leaves a rank in a sweep: bytes, messages, and exchanges, which are colours that travel.
+std::size_t bytes_per_sweep(const UnitExchanges& exchanges);
+std::size_t messages_per_sweep(const UnitExchanges& exchanges);
+std::size_t exchanges_per_sweep(const UnitExchanges& exchanges);
+
+/// One sweep, colour by colour: what others wait for, its exchange begun, the rest while it travels. `sums`
+/// may be null; colours drawn `twice` are of duals, which have none.
+void sweep_shares(const GibbsSpinChain& kernel, const SpreadPlan& plan, const std::vector<bool>& twice,
+                  const UnitExchanges& exchanges, GibbsSpinChain::State& state, std::uint64_t sweep,
+                  float* sums);
+
+/// These units of the variables of `pairs`, and how many pairs lie between two of them.
+WorkGraph unit_graph(const SpinGraph& pairs, const GibbsSpinChain::Places& places,
+                     std::span<const std::uint32_t> units);
+
 class SpinSpread {
  public:
   using State = GibbsSpinChain::State;
@@ -33,15 +51,15 @@ class SpinSpread {
   const GibbsSpinChain& kernel() const { return *kernel_; }
 
   /// One sweep; `sums` (by own variable) may be null.
-  void sweep(State& state, std::uint64_t sweep, float* sums) const;
+  void sweep(State& state, std::uint64_t sweep, float* sums) const {
+    sweep_shares(*kernel_, plan_, twice_, exchanges_, state, sweep, sums);
+  }
   void gather(State& state) const;
   void read(const State& state, std::span<Value> values) const;
 
-  /// What leaves this rank in a sweep.
-  std::size_t bytes_per_sweep() const;
-  std::size_t messages_per_sweep() const;
-  /// Exchanges of a sweep: colours that travel.
-  std::size_t exchanges_per_sweep() const;
+  std::size_t bytes_per_sweep() const { return drover::bytes_per_sweep(exchanges_); }
+  std::size_t messages_per_sweep() const { return drover::messages_per_sweep(exchanges_); }
+  std::size_t exchanges_per_sweep() const { return drover::exchanges_per_sweep(exchanges_); }
 
  private:
   const Ranks& ranks_;
@@ -50,7 +68,7 @@ class SpinSpread {
   SpreadPlan plan_;
   std::vector<std::uint32_t> own_variables_;
   std::unique_ptr<GibbsSpinChain> kernel_;
-  std::vector<std::unique_ptr<UnitExchange>> exchanges_;  ///< by colour; null where nothing ever travels
+  UnitExchanges exchanges_;
 };
 
 }  // namespace drover

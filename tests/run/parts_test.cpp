@@ -1,0 +1,182 @@
+// A model in parts: what its ranks sample is, bit for bit, what one process samples that has the whole.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <fstream>
+
+#include "drover/compile/graph.hpp"
+#include "drover/core/error.hpp"
+#include "drover/core/random.hpp"
+#include "drover/io/spin_parts.hpp"
+#include "drover/run/chain_run.hpp"
+#include "drover/sample/dual/primal_dual_chain.hpp"
+#include "drover/task/parts.hpp"
+#include "tests/support/command.hpp"
+#include "tests/support/thread_ranks.hpp"
+
+namespace drover {
+namespace {
+
+using testing::TemporaryFolder;
+
+Model sparse_model(std::uint32_t size, std::uint32_t pairs, std::uint64_t seed, double scale = 0.4) {
+  RandomSequence random(seed, Stream::generate);
+  Model model;
+  model.cardinalities.assign(size, 2);
+  for (VariableId v = 0; v < size; ++v) {
+    const double field = random.normal();
+    model.unaries.add(v, std::vector<double>{0, field});
+  }
+  for (std::uint32_t p = 0; p < pairs; ++p) {
+    const VariableId a = random.below(size), b = random.below(size);
+    if (a != b) model.spin_pairs.add(a, b, scale * random.normal());
+  }
+  return model;
+}
+
+// Neighbouring units hardly ever stay together.
+std::vector<std::uint32_t> scattered(const WorkGraph& graph, std::uint32_t parts) {
+  std::vector<std::uint32_t> part_of;
+  for (std::size_t u = 0; u < graph.work.size(); ++u)
+    part_of.push_back(static_cast<std::uint32_t>((u * 2654435761U >> 7) % parts));
+  return part_of;
+}
+
+ChainOptions few_sweeps() {
+  ChainOptions options;
+  options.chains = 2;
+  options.burn_in = 10;
+  options.sweeps = 50;
+  return options;
+}
+
+template <class Whole>
+void expect_same_bits(const Model& model, bool duals, std::uint32_t parts) {
+  const Whole kernel(spin_graph(compile(model)));
+  ChainRun<Whole> alone(kernel, few_sweeps());
+  alone.run(no_control());
+  alone.finish();
+  const TemporaryFolder place;
+  const std::string folder = place.file("parts");
+  write_parts(model, folder, {.parts = parts, .duals = duals}, no_control(), scattered);
+  for (std::uint32_t count : {1U, 2U, 3U, 5U}) {
+    if (count > parts) continue;
+    std::vector<int> seen(model.variable_count(), 0);
+    testing::run_ranks(count, [&](const Ranks& ranks) {
+      RunControl control;
+      control.share_with(ranks);
+      const PartSpread spread(load_parts(folder, control).held, ranks);
+      ChainRun<PartSpread> run(spread, few_sweeps(), ranks);
+      run.run(control);
+      run.finish();
+      EXPECT_EQ(run.trace().scores, alone.trace().scores) << count << " ranks";
+      std::vector<double> mine, theirs;
+      for (std::size_t e = 0; e < spread.entry_count(); ++e) {
+        const std::uint32_t variable = spread.own_entries()[e];
+        ++seen[variable];
+        run.store().means_of_entry(e, mine);
+        alone.store().means_of_entry(variable, theirs);
+        EXPECT_EQ(mine, theirs) << "variable " << variable << " on " << count << " ranks";
+      }
+      ASSERT_EQ(run.convergence().size(), alone.convergence().size());
+      for (std::size_t k = 0; k < run.convergence().size(); ++k)
+        EXPECT_EQ(run.convergence()[k].rhat_max, alone.convergence()[k].rhat_max);
+      if (count == 1) {
+        EXPECT_EQ(spread.exchanges_per_sweep(), 0U);
+      }
+    });
+    EXPECT_EQ(std::ranges::count(seen, 1), static_cast<std::ptrdiff_t>(seen.size()));  // each once
+  }
+}
+
+TEST(Parts, GibbsGivesTheBitsOfTheWhole) {
+  expect_same_bits<GibbsSpinChain>(sparse_model(1500, 4000, 1), false, 7);
+  expect_same_bits<GibbsSpinChain>(sparse_model(90, 60, 2), false, 3);       // variables without pairs
+  expect_same_bits<GibbsSpinChain>(sparse_model(300, 600, 3, 9), false, 5);  // beyond products of odds
+}
+
+TEST(Parts, PrimalDualGivesTheBitsOfTheWhole) {
+  expect_same_bits<PrimalDualChain>(sparse_model(1500, 4000, 1), true, 7);
+  expect_same_bits<PrimalDualChain>(sparse_model(90, 60, 2), true, 3);
+}
+
+TEST(Parts, AGridIsGeneratedAsItIsConverted) {
+  for (const auto& [width, height] : {std::pair{9U, 7U}, {40U, 33U}, {300U, 11U}, {3U, 200U}})
+    for (bool duals : {false, true}) {
+      GenerateModelOptions grid;
+      grid.width = width;
+      grid.height = height;
+      grid.coupling_sd = 0.7;
+      grid.field_sd = 1;
+      const PartsOptions options{.parts = 4, .duals = duals};
+      const TemporaryFolder place;
+      const std::string generated = place.file("generated"), converted = place.file("converted/");
+      testing::run_ranks(3, [&](const Ranks& ranks) {
+        RunControl control;
+        control.share_with(ranks);
+        generate_parts(grid, generated, options, control);
+      });
+      write_parts(generate_model(grid).model, converted, options, no_control());
+      testing::run_ranks(4, [&](const Ranks& ranks) {
+        RunControl control;
+        control.share_with(ranks);
+        const HeldPart mine = load_parts(generated, control).held,
+                       theirs = load_parts(converted, control).held;
+        const std::string at = fmt::format("{} x {}, rank {}", width, height, ranks.rank());
+        EXPECT_EQ(mine.graph.numbers, theirs.graph.numbers) << at;
+        EXPECT_EQ(mine.graph.neighbours, theirs.graph.neighbours) << at;
+        EXPECT_EQ(mine.graph.weights, theirs.graph.weights) << at;
+        EXPECT_EQ(mine.graph.bias, theirs.graph.bias) << at;
+        EXPECT_EQ(mine.graph.entry_of, theirs.graph.entry_of) << at;
+        EXPECT_EQ(mine.own_variables, theirs.own_variables) << at;
+        EXPECT_EQ(mine.terms, theirs.terms) << at;
+        EXPECT_EQ(mine.counted, theirs.counted) << at;
+        EXPECT_EQ(mine.plan.own, theirs.plan.own) << at;
+        for (std::size_t c = 0; c < mine.plan.routes.size(); ++c)
+          for (std::size_t r = 0; r < mine.plan.routes[c].size(); ++r) {
+            EXPECT_EQ(mine.plan.routes[c][r].out, theirs.plan.routes[c][r].out) << at;
+            EXPECT_EQ(mine.plan.routes[c][r].in, theirs.plan.routes[c][r].in) << at;
+          }
+        EXPECT_NEAR(mine.graph.log_constant, theirs.graph.log_constant, 1e-5) << at;
+      });
+    }
+}
+
+TEST(Parts, WhatDoesNotFitIsNamed) {
+  const auto kind_of = [](auto work) {
+    try {
+      work();
+    } catch (const Error& error) {
+      return error.kind();
+    }
+    return ErrorKind::internal;
+  };
+  Model three;
+  three.cardinalities = {3, 3};
+  three.potts_pairs.add(0, 1, 1.0);
+  const TemporaryFolder place;
+  const std::string folder = place.file("parts");
+  EXPECT_EQ(kind_of([&] { write_parts(three, folder, {}, no_control()); }), ErrorKind::misfit);
+  EXPECT_EQ(kind_of([&] { load_parts(folder, no_control()); }), ErrorKind::cannot_read);
+  write_parts(sparse_model(200, 300, 4), folder, {.parts = 2}, no_control());
+  testing::run_ranks(3, [&](const Ranks& ranks) {
+    RunControl control;
+    control.share_with(ranks);
+    EXPECT_EQ(kind_of([&] { load_parts(folder, control); }), ErrorKind::misfit);
+  });
+  // Any byte that changes, and any cut, is noticed.
+  const std::string path = part_name(folder, 1);
+  const std::string content = testing::read_whole(path);
+  for (std::size_t at = 0; at < content.size(); at += 97) {
+    std::string changed = content;
+    changed[at] = static_cast<char>(changed[at] ^ 4);
+    std::ofstream(path, std::ios::binary) << changed;
+    EXPECT_EQ(kind_of([&] { load_parts(folder, no_control()); }), ErrorKind::bad_data) << "byte " << at;
+    std::ofstream(path, std::ios::binary) << content.substr(0, at);
+    EXPECT_EQ(kind_of([&] { load_parts(folder, no_control()); }), ErrorKind::bad_data) << "cut at " << at;
+  }
+}
+
+}  // namespace
+}  // namespace drover
