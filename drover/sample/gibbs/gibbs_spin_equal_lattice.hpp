@@ -17,7 +17,7 @@
 // sides even, both sides at least 3. Random numbers are made for 256 sites of one colour and row, so narrow
 // lattices waste most of them: below a width of about 200 use GibbsSpinBytes or GibbsSpinLattice. Threads
 // share bands of rows; the bits do not depend on them. (Multi-spin coding, Jacobs and Rebbi 1981, one bit per
-// site and bit adders, needs a dozen random bits per site and was half as fast with 256-bit registers.)
+// site and bit adders, needs a dozen random bits per site.)
 #pragma once
 
 #include <array>
