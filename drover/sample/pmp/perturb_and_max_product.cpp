@@ -137,7 +137,8 @@ void PerturbAndMaxProduct::draw_general(std::uint64_t seed, std::uint64_t first,
         unary[graph_->unary_offsets[v] + k] += noise(random, first + s, v, static_cast<Value>(k));
     BeliefPropagation beliefs(layout, options);
     beliefs.set_unary(unary);
-    beliefs.run({}, [&] { return !options_.control->should_stop(); });
+    const auto go_on = [&] { return !options_.control->should_stop(); };
+    beliefs.run([&](std::uint64_t, double) { return go_on(); }, go_on);
     std::ranges::copy(beliefs.decode(), states.begin() + static_cast<std::ptrdiff_t>(s * n));
   });
 }
