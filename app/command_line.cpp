@@ -26,11 +26,15 @@ std::string suggestion(const std::string& word, const std::vector<std::string>& 
   return nearest.empty() ? "" : fmt::format("; did you mean {}?", nearest);
 }
 
+std::vector<std::string> first_words() {
+  std::vector<std::string> words;
+  for (const Command& command : all_commands()) words.emplace_back(first_word(command));
+  return words;
+}
+
 [[noreturn]] void fail_unknown_command(const std::string& word) {
-  std::vector<std::string> names;
-  for (const Command& command : all_commands()) names.emplace_back(first_word(command));
   throw Error(ErrorKind::usage, fmt::format("unknown command '{}'{} (drover --help lists the commands)", word,
-                                            suggestion(word, names)));
+                                            suggestion(word, first_words())));
 }
 
 [[noreturn]] void fail_unexpected(const Command& command, const std::string& word) {
@@ -117,7 +121,7 @@ Call call_of(Command& command, const Given& typed, std::vector<std::string> argu
   call.arguments = std::move(arguments);
   if (const auto config = typed.find("config"); config != typed.end())
     apply_options(command,
-                  read_config(config->second, std::string(first_word(command)),
+                  read_config(config->second, std::string(first_word(command)), first_words(),
                               [&](std::string_view name) { return command.options.find(name) != nullptr; }),
                   call);
   apply_options(command, typed, call);

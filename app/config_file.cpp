@@ -11,7 +11,6 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "app/command.hpp"
 #include "drover/core/error.hpp"
 #include "drover/io/text_source.hpp"
 #include "drover/io/whole_file.hpp"
@@ -84,7 +83,7 @@ void refuse_stray_characters(const std::string& text, const std::string& path) {
 }  // namespace
 
 Given config_in(const std::string& text, const std::string& path, const std::string& command,
-                const std::function<bool(std::string_view)>& takes) {
+                std::span<const std::string> commands, const std::function<bool(std::string_view)>& takes) {
   if (path.ends_with(".json")) return settings_in(text, path, takes);
   refuse_stray_characters(text, path);
   Given values;
@@ -93,8 +92,7 @@ Given config_in(const std::string& text, const std::string& path, const std::str
     for (const auto& [key, node] : table) {
       if (!node.is_table()) {
         add(path, key.str(), node, values);
-      } else if (std::ranges::none_of(all_commands(),
-                                      [&](const Command& one) { return first_word(one) == key.str(); })) {
+      } else if (std::ranges::find(commands, key.str()) == commands.end()) {
         const auto place = node.source().begin;
         fail_at({path, place.line, place.column},
                 fmt::format("unknown section [{}]: expected the name of a command", printable(key.str())));
@@ -109,9 +107,9 @@ Given config_in(const std::string& text, const std::string& path, const std::str
   return values;
 }
 
-Given read_config(const std::string& path, const std::string& command,
+Given read_config(const std::string& path, const std::string& command, std::span<const std::string> commands,
                   const std::function<bool(std::string_view)>& takes) {
-  return config_in(read_whole_file(path), path, command, takes);
+  return config_in(read_whole_file(path), path, command, commands, takes);
 }
 
 }  // namespace drover::app

@@ -5,8 +5,9 @@
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace drover;
   const std::string text(fuzz::as_text(data, size));
+  const std::string commands[] = {"marginals", "map"};
   for (const char* name : {"input.toml", "input.json"}) try {
-      app::config_in(text, name, "marginals", [](std::string_view) { return true; });
+      app::config_in(text, name, "marginals", commands, [](std::string_view) { return true; });
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::bad_data) throw;
     }
