@@ -206,8 +206,7 @@ Draws ask_sample(const StatedModel& stated, const py::object& samples, const py:
   static_cast<AboutModel<Samples>&>(draws) = std::move(result);
   draws.arrays = std::move(kept.arrays);
   draws.out = asked.out;
-  if (!draws.converged && !draws.interrupted)
-    warn("ConvergenceWarning", judge(draws).text);
+  if (!draws.converged && !draws.interrupted) warn("ConvergenceWarning", judge(draws).text);
   return draws;
 }
 
