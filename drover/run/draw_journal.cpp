@@ -32,9 +32,10 @@ void DrawJournal::fail_write() const {
 void DrawJournal::begin() {
   descriptor_ = open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
   if (descriptor_ < 0) fail_write();
+  // An earlier run may have been killed before these words were whole.
   char begin[sizeof(first_words) - 1];
   const ssize_t got = pread(descriptor_, begin, sizeof(begin), 0);
-  if (got != 0 && (got != sizeof(begin) || std::string_view(begin, sizeof(begin)) != first_words))
+  if (got < 0 || !std::string_view(first_words).starts_with({begin, static_cast<std::size_t>(got)}))
     throw Error(ErrorKind::cannot_write,
                 fmt::format("cannot write {}: it is there, and has no draws of a checkpoint", path_));
   if (ftruncate(descriptor_, 0) != 0) fail_write();

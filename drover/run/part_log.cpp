@@ -38,6 +38,15 @@ bool read_at(int descriptor, std::uint64_t offset, void* to, std::uint64_t size)
   return true;
 }
 
+/// The first `size` bytes of a file, or all of a shorter one.
+std::string read_beginning(int descriptor, std::size_t size) {
+  std::string bytes(size, '\0');
+  std::size_t got = 0;
+  while (got < size && read_at(descriptor, got, &bytes[got], 1)) ++got;
+  bytes.resize(got);
+  return bytes;
+}
+
 bool write_at(int descriptor, std::uint64_t offset, std::string_view bytes) {
   while (!bytes.empty()) {
     const ssize_t put = pwrite(descriptor, bytes.data(), bytes.size(), static_cast<off_t>(offset));
@@ -75,10 +84,8 @@ void PartLog::fail_write() const {
 void PartLog::begin(const std::string& first_line) {
   descriptor_ = open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
   if (descriptor_ < 0) fail_write();
-  std::string found(7, '\0');
-  struct stat status {};
-  const bool empty = fstat(descriptor_, &status) == 0 && status.st_size == 0;
-  if (!empty && !(read_at(descriptor_, 0, found.data(), found.size()) && found == "drover "))
+  constexpr std::string_view of_a_checkpoint = "drover ";
+  if (!of_a_checkpoint.starts_with(read_beginning(descriptor_, of_a_checkpoint.size())))
     throw Error(ErrorKind::cannot_write,
                 fmt::format("cannot write {}: it is there, and is no checkpoint", path_));
   if (ftruncate(descriptor_, 0) != 0 || !write_at(descriptor_, 0, first_line)) fail_write();
@@ -89,11 +96,16 @@ void PartLog::resume(const std::string& first_line) {
   descriptor_ = open(path_.c_str(), O_RDWR | O_CLOEXEC);
   if (descriptor_ < 0)
     throw Error(ErrorKind::cannot_read, fmt::format("{}: cannot be read: {}", path_, std::strerror(errno)));
-  std::string found(first_line.size(), '\0');
-  if (!read_at(descriptor_, 0, found.data(), found.size()) || found != first_line)
-    fail_at({path_, 1}, fmt::format("this checkpoint is of another run: expected '{}', found '{}'",
-                                    first_line.substr(0, first_line.size() - 1),
-                                    found.substr(0, std::min(found.find('\n'), found.find('\0')))));
+  const std::string found = read_beginning(descriptor_, first_line.size());
+  if (!first_line.starts_with(found))
+    fail_at({path_, 1},
+            fmt::format("this checkpoint is of another run: expected '{}', found '{}'",
+                        first_line.substr(0, first_line.size() - 1), found.substr(0, found.find('\n'))));
+  // A run that was killed while it wrote its first line has done no part yet.
+  if (found.size() < first_line.size()) {
+    close(descriptor_);
+    return begin(first_line);
+  }
   struct stat status {};
   if (fstat(descriptor_, &status) != 0) fail_write();
   const auto size = static_cast<std::uint64_t>(status.st_size);
