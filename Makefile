@@ -3,8 +3,8 @@ PREFIX ?= /usr/local
 JOBS ?= $(shell nproc)
 DROVER := build/bin/drover
 EXAMPLE := models/sprinkler.bif
-# ON compiles the sources of a folder in batches: faster from nothing, slower after an edit.
-BATCHES ?= OFF
+# OFF compiles every source on its own: half as fast from nothing, faster after an edit.
+BATCHES ?= ON
 CONFIGURE := cmake -DDROVER_BATCHES=$(BATCHES) --preset
 
 .DEFAULT_GOAL := help

@@ -119,7 +119,7 @@ double plain_rate(const SpinGraph& graph) {
   });
 }
 
-int run(const Output& output) {
+int run_bench(const Output& output) {
   const Draw coupling = Draw::normal(0, 0.5), field = Draw::normal(0, 0.5);
   struct Row {
     std::string kernel, graph;
@@ -137,9 +137,10 @@ int run(const Output& output) {
     add(name, graph, kernel_rate(kernel, batches));
     Row& row = rows.back();
     row.summed_rate = kernel_rate(kernel, batches, true);
-    const RunRate run = run_rate(model, batches * kernel.lanes());
-    row.run_rate = run.rate;
-    row.machinery = 1 - run.rate * (run.burn_in_share / row.rate + (1 - run.burn_in_share) / row.summed_rate);
+    const RunRate rate = run_rate(model, batches * kernel.lanes());
+    row.run_rate = rate.rate;
+    row.machinery =
+        1 - rate.rate * (rate.burn_in_share / row.rate + (1 - rate.burn_in_share) / row.summed_rate);
   };
   const auto spin_case = [&](const std::string& name, const Model& model, bool chain) {
     const SpinGraph graph = spin_graph(compile(model));
@@ -224,7 +225,7 @@ Command bench_command() {
                   {},
                   [output, limits](const Call&) {
                     apply(*limits);
-                    return run(*output);
+                    return run_bench(*output);
                   }};
   describe_threads(command.options, *limits);
   describe(command.options, *output, "", false);

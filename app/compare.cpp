@@ -20,7 +20,7 @@ struct Compare {
   Output output;
 };
 
-void print_result(const CompareResult& result) {
+void print_compare_result(const CompareResult& result) {
   const auto log_text = [](double value) {
     return value > 0 ? fmt::format("{:.3f}", std::log(value)) : value == 0 ? "none: MMD^2 is 0" : "unknown";
   };
@@ -34,7 +34,7 @@ void print_result(const CompareResult& result) {
   print_text("\n" + judge(result).text + "\n");
 }
 
-int run(const Call& call, Compare& compare_call) {
+int run_compare(const Call& call, Compare& compare_call) {
   const Output& output = compare_call.output;
   check_outputs(output, {".json"}, "", call.arguments);
   const ProgressBar bar(output.quiet);
@@ -48,7 +48,7 @@ int run(const Call& call, Compare& compare_call) {
   add_options(data_options, result.provenance.options);
   add_limits(compare_call.limits, result.provenance.options);
   const bool wants_text = deliver(output, result.provenance.warnings, to_json(result), {}, {});
-  if (wants_text) print_result(result);
+  if (wants_text) print_compare_result(result);
   return 0;
 }
 
@@ -61,7 +61,7 @@ Command compare_command() {
                   {{"A", "a data table: .csv, .tsv, .npz (draws too), IDX"}, {"B", "another"}},
                   "drover compare models/garden.csv models/garden.csv",
                   {},
-                  [compare_call](const Call& call) { return run(call, *compare_call); }};
+                  [compare_call](const Call& call) { return run_compare(call, *compare_call); }};
   describe(command.options, compare_call->data);
   describe(command.options, compare_call->limits);
   describe(command.options, compare_call->output, "write the result here: .json", false);

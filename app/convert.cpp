@@ -19,7 +19,7 @@ namespace {
 
 Divide usual_divide = divide_by_reach;
 
-int run(const Call& call, const Output& output, const PartsOptions& parts) {
+int run_convert(const Call& call, const Output& output, const PartsOptions& parts) {
   const std::string &from = call.arguments[0], &to = call.arguments[1];
   check_one_document(output.json, {to});
   const bool into_parts = is_parts_folder(to);
@@ -66,7 +66,7 @@ Command convert_command() {
         false, false, true}},
       "drover convert models/sprinkler.bif sprinkler.uai",
       {},
-      [output, parts](const Call& call) { return run(call, *output, *parts); }};
+      [output, parts](const Call& call) { return run_convert(call, *output, *parts); }};
   command.shared = true;  // ranks divide what rank 0 writes
   describe(command.options, *parts);
   describe(command.options, *output, "", false);

@@ -22,7 +22,7 @@ struct Denoise {
   Output output;
 };
 
-void print_result(const Denoised& result, const std::string& out) {
+void print_denoise_result(const Denoised& result, const std::string& out) {
   print_text(fmt::format("{}: {} x {} pixels, {}, {} sweeps, sigma {:.4g}{}{}, {:.3f} s\n{}\n", out,
                          result.noisy.width, result.noisy.height, result.provenance.method, result.sweeps,
                          result.sigma, result.sigma_estimated ? " (estimated)" : "",
@@ -33,7 +33,7 @@ void print_result(const Denoised& result, const std::string& out) {
                          result.provenance.seconds, judge(result).text));
 }
 
-int run(const Call& call, Denoise& denoising) {
+int run_denoise(const Call& call, Denoise& denoising) {
   const std::string &in = call.arguments[0], &out = call.arguments[1];
   image_format(out);
   check_one_document(denoising.output.json, {out, denoising.output.report});
@@ -56,7 +56,7 @@ int run(const Call& call, Denoise& denoising) {
   const bool wants_text = deliver(
       denoising.output, result.provenance.warnings, object, [](const std::string&) {},  // written already
       [&](const std::string& json) { return page_of(result, json); });
-  if (wants_text) print_result(result, out);
+  if (wants_text) print_denoise_result(result, out);
   return 0;
 }
 
@@ -70,7 +70,7 @@ Command denoise_command() {
                    {"OUT", "the image to write: .png, .pbm, .pgm", false, false, true}},
                   "drover denoise models/rings.pbm rings.png --noise 1.5",
                   {},
-                  [denoising](const Call& call) { return run(call, *denoising); }};
+                  [denoising](const Call& call) { return run_denoise(call, *denoising); }};
   describe(command.options, denoising->options);
   command.options.add("truth", "FILE", "the clean image, to measure the error", denoising->truth);
   describe(command.options, denoising->limits);

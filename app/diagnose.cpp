@@ -23,11 +23,11 @@ struct Diagnose {
   Output output;
 };
 
-std::string number(const char* format, double value) {
+std::string shown_number(const char* format, double value) {
   return std::isfinite(value) ? fmt::format(fmt::runtime(format), value) : "-";
 }
 
-void print_result(const DiagnoseResult& result) {
+void print_diagnose_result(const DiagnoseResult& result) {
   const std::string size = counted(result.chains, "chain") + " of " + counted(result.draws, "draw");
   const std::size_t variables = result.names.size();
   if (variables == 0) {
@@ -38,8 +38,8 @@ void print_result(const DiagnoseResult& result) {
   TextTable table({"VARIABLE", "MEAN", "R-HAT", "ESS BULK", "ESS TAIL", "MCSE", "LAG-1"});
   for (std::size_t v = 0; v < std::min(most_rows, variables); ++v) {
     const VariableDiagnosis& one = result.diagnostics.variables[v];
-    table.row({result.names[v], number("{:.5g}", one.mean), rhat_text(one.rhat), ess_text(one.ess_bulk),
-               ess_text(one.ess_tail), error_text(one.mcse), number("{:.3f}", one.autocorrelation)});
+    table.row({result.names[v], shown_number("{:.5g}", one.mean), rhat_text(one.rhat), ess_text(one.ess_bulk),
+               ess_text(one.ess_tail), error_text(one.mcse), shown_number("{:.3f}", one.autocorrelation)});
   }
   table.print();
   if (variables > most_rows)
@@ -48,7 +48,7 @@ void print_result(const DiagnoseResult& result) {
   print_text(fmt::format("\n{}\n{}\n", size, judge(result).text));
 }
 
-int run(const Call& call, Diagnose& diagnose_call) {
+int run_diagnose(const Call& call, Diagnose& diagnose_call) {
   const Output& output = diagnose_call.output;
   check_outputs(output, {".json"}, "", call.arguments);
   const ProgressBar bar(output.quiet);
@@ -58,7 +58,7 @@ int run(const Call& call, Diagnose& diagnose_call) {
   add_limits(diagnose_call.limits, result.provenance.options);
   const bool wants_text = deliver(output, result.provenance.warnings, to_json(result), {},
                                   [&](const std::string& json) { return page_of(result, json); });
-  if (wants_text) print_result(result);
+  if (wants_text) print_diagnose_result(result);
   return 0;
 }
 
@@ -71,7 +71,7 @@ Command diagnose_command() {
                   {{"DRAWS", "a draws file: .npz, .csv, .nc"}},
                   "drover diagnose draws.npz",
                   {},
-                  [diagnose_call](const Call& call) { return run(call, *diagnose_call); }};
+                  [diagnose_call](const Call& call) { return run_diagnose(call, *diagnose_call); }};
   describe(command.options, diagnose_call->limits);
   describe(command.options, diagnose_call->output, "write the result here: .json", true);
   return command;

@@ -68,7 +68,7 @@ int generate_tagged(const Generate& generating) {
   return 0;
 }
 
-int run(const Call& call, Generate& generating) {
+int run_generate(const Call& call, Generate& generating) {
   const Output& output = generating.output;
   const std::string& kind = generating.options.kind = call.arguments[0];
   check_one_document(output.json, {output.out.empty() ? "-" : output.out});
@@ -114,7 +114,7 @@ Command generate_command() {
                   {{"KIND", "the kind of model"}},
                   "drover generate grid --width 50 --coupling-sd 1 --out grid.uai",
                   {},
-                  [generating](const Call& call) { return run(call, *generating); }};
+                  [generating](const Call& call) { return run_generate(call, *generating); }};
   describe(command.options, generating->options);
   command.options.add("documents", "N", "corpus: number of documents", generating->documents, {1, 1e8});
   command.options.add("sentences", "N", "conll: about how many sentences", generating->sentences, {1, 1e8});

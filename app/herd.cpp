@@ -25,7 +25,7 @@ struct Herd {
   Output output;
 };
 
-void print_result(const HerdResult& result) {
+void print_herd_result(const HerdResult& result) {
   print_text(
       fmt::format("{} of {}, {}; search {}, {:.3f} s\n"
                   "largest moment error {} ({}), weight norm {:.4g}\n{}\n",
@@ -52,7 +52,7 @@ void print_result(const HerdResult& result) {
   table.print();
 }
 
-int run(const Call& call, Herd& herd_call) {
+int run_herd(const Call& call, Herd& herd_call) {
   const Output& output = herd_call.output;
   const std::string& path = call.arguments[0];
   check_outputs(output, {".npz", ".csv", ".csv.gz", ".nc", ".json"}, "", call.arguments);
@@ -80,7 +80,7 @@ int run(const Call& call, Herd& herd_call) {
   const bool wants_text = deliver(
       output, result.provenance.warnings, object, [](const std::string&) {},  // written already
       [&](const std::string& json) { return page_of(result, json); });
-  if (wants_text) print_result(result);
+  if (wants_text) print_herd_result(result);
   return 0;
 }
 
@@ -94,7 +94,7 @@ Command herd_command() {
       {{"INPUT", "a data table (.csv, .tsv, .npz, IDX; text and IDX also .gz) or a moments file"}},
       "drover herd models/garden.csv --query \"rain=1,lawn=wet\"",
       {},
-      [herd_call](const Call& call) { return run(call, *herd_call); }};
+      [herd_call](const Call& call) { return run_herd(call, *herd_call); }};
   describe(command.options, herd_call->options);
   describe(command.options, herd_call->data);
   describe(command.options, herd_call->limits);

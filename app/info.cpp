@@ -77,7 +77,7 @@ void print_target(const TargetAnswer& answer) {
     print_text("--json has all\n");
 }
 
-int run(const Call& call, Question& question, const std::string& target) {
+int run_info(const Call& call, Question& question, const std::string& target) {
   const ProgressBar bar(question.output.quiet);
   const Loaded loaded = load(question, call.arguments[0]);
   ModelInfo info = model_info(loaded.model, question.options, run_control());
@@ -111,7 +111,7 @@ Command info_command() {
                   {model_argument()},
                   "drover info models/sprinkler.bif",
                   {},
-                  [question, target](const Call& call) { return run(call, *question, *target); }};
+                  [question, target](const Call& call) { return run_info(call, *question, *target); }};
   describe_evidence(command.options, *question);
   command.options.add(
       "target", "NAME",

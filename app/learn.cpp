@@ -41,7 +41,7 @@ MachineKind kind_of(const std::string& word) {
   throw Error(ErrorKind::usage, fmt::format("learn '{}': expected ising, boltzmann or rbm", word));
 }
 
-void print_result(const LearnResult& result, const std::string& out) {
+void print_learn_result(const LearnResult& result, const std::string& out) {
   const BinaryMachine& machine = result.machine;
   print_text(fmt::format("{} of {} visible and {} hidden variables, {}, from {}\n", choice_name(machine.kind),
                          machine.visible, machine.hidden, counted(machine.edges(), "weight"),
@@ -84,7 +84,7 @@ int run_score(const Call& call, Scoring& scoring) {
   return 0;
 }
 
-int run(const Call& call, Learn& learn_call) {
+int run_learn(const Call& call, Learn& learn_call) {
   const Output& output = learn_call.output;
   LearnOptions& options = learn_call.options;
   options.kind = kind_of(call.arguments[0]);
@@ -107,7 +107,7 @@ int run(const Call& call, Learn& learn_call) {
       output, result.provenance.warnings, object,
       [&](const std::string& path) { write_machine(path, machine_file(result)); },
       [&](const std::string& json) { return page_of(result, json, learn_call.image_width); });
-  if (wants_text) print_result(result, output.out);
+  if (wants_text) print_learn_result(result, output.out);
   return 0;
 }
 
@@ -121,7 +121,7 @@ Command learn_command() {
                    {"DATA", "rows of zeros and ones (.csv, .tsv, .npz, IDX), or made so with --binarise"}},
                   "drover learn ising models/garden.csv --columns rain,sprinkler --out garden.drv",
                   {},
-                  [learn_call](const Call& call) { return run(call, *learn_call); }};
+                  [learn_call](const Call& call) { return run_learn(call, *learn_call); }};
   command.shared = true;
   describe(command.options, learn_call->options);
   describe(command.options, learn_call->data);

@@ -37,7 +37,7 @@ std::string table(const LogZ& answer) {
   return text + fmt::format("{}, {:.3f} s\n", method_text(answer.provenance), answer.provenance.seconds);
 }
 
-int run(const Call& call, Question& question) {
+int run_logz(const Call& call, Question& question) {
   const Output& output = question.output;
   check_outputs(output, {".PR", ".pr", ".json"}, "", call.arguments);
   const ProgressBar bar(output.quiet);
@@ -62,7 +62,7 @@ Command logz_command() {
                   {model_argument()},
                   "drover logz models/grid-3x3.uai",
                   {},
-                  [question](const Call& call) { return run(call, *question); }};
+                  [question](const Call& call) { return run_logz(call, *question); }};
   command.shared = true;
   describe_evidence(command.options, *question);
   describe(command.options, question->options, Task::logz);

@@ -31,7 +31,7 @@ bool has_two_words(const Command& command) {
   return first_word(command) != command.name;
 }
 
-std::string second_word(const Command& command) {
+std::string verb_word(const Command& command) {
   return command.name.substr(first_word(command).size() + 1);
 }
 
@@ -46,7 +46,7 @@ std::string command_words() {
 std::string second_words(std::string_view first) {
   std::string words;
   for (const Command& command : all_commands())
-    if (has_two_words(command) && first_word(command) == first) words += second_word(command) + " ";
+    if (has_two_words(command) && first_word(command) == first) words += verb_word(command) + " ";
   return words;
 }
 
@@ -120,8 +120,8 @@ std::string fish_completion() {
     if (has_two_words(command)) {
       text +=
           fmt::format("complete -c drover -n '{}; and not __fish_seen_subcommand_from {}' -a {} -d '{}'\n",
-                      here, words, second_word(command), shell_quoted(command.summary));
-      here += "; and __fish_seen_subcommand_from " + second_word(command);
+                      here, words, verb_word(command), shell_quoted(command.summary));
+      here += "; and __fish_seen_subcommand_from " + verb_word(command);
     } else {
       text += fmt::format("complete -c drover -n __fish_use_subcommand -f -a {} -d '{}'\n", command.name,
                           shell_quoted(command.summary));

@@ -88,7 +88,7 @@ int run_of(const Call& call, MapQuestion& question) {
   return 0;
 }
 
-int run(const Call& call, MapQuestion& question) {
+int run_map(const Call& call, MapQuestion& question) {
   if (!question.of.empty()) return run_of(call, question);
   const Output& output = question.output;
   check_outputs(output, {".MAP", ".map", ".json"}, "", call.arguments);
@@ -128,7 +128,7 @@ Command map_command() {
                   {model_argument()},
                   "drover map models/sprinkler.bif --observe lawn=wet",
                   {},
-                  [question](const Call& call) { return run(call, *question); }};
+                  [question](const Call& call) { return run_map(call, *question); }};
   command.shared = true;
   describe_evidence(command.options, *question);
   describe_query(command.options, *question);

@@ -162,7 +162,7 @@ int run_parts(const Call& call, Question& question) {
   return 0;
 }
 
-int run(const Call& call, Question& question, const std::string& cases) {
+int run_marginals(const Call& call, Question& question, const std::string& cases) {
   if (is_parts_folder(call.arguments[0])) return run_parts(call, question);
   if (!cases.empty()) return run_cases(call, question, cases);
   const Output& output = question.output;
@@ -203,7 +203,7 @@ Command marginals_command() {
                   {model_argument()},
                   "drover marginals models/sprinkler.bif --observe lawn=wet",
                   {},
-                  [question, cases](const Call& call) { return run(call, *question, *cases); }};
+                  [question, cases](const Call& call) { return run_marginals(call, *question, *cases); }};
   command.shared = true;
   describe_evidence(command.options, *question);
   describe_query(command.options, *question);

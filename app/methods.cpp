@@ -10,7 +10,7 @@ namespace drover::app {
 
 namespace {
 
-int run(const Output& output) {
+int run_methods(const Output& output) {
   if (output.json) {
     std::vector<std::string> list;
     for (const MethodDescription& method : list_methods()) {
@@ -44,8 +44,8 @@ int run(const Output& output) {
 
 Command methods_command() {
   auto output = std::make_shared<Output>();
-  Command command{"methods", "list every method, its tasks and its source", {}, "drover methods",
-                  {},        [output](const Call&) { return run(*output); }};
+  Command command{"methods", "list every method, its tasks and its source",         {}, "drover methods",
+                  {},        [output](const Call&) { return run_methods(*output); }};
   describe(command.options, *output, "", false);
   command.options.remove("config");
   return command;

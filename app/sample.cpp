@@ -16,7 +16,7 @@ namespace drover::app {
 
 namespace {
 
-int run(const Call& call, Question& question) {
+int run_sample(const Call& call, Question& question) {
   const Output& output = question.output;
   if (output.out.empty())
     throw Error(ErrorKind::usage, "drover sample needs --out FILE (.npz, .csv, .csv.gz, .nc or -)");
@@ -56,7 +56,7 @@ Command sample_command() {
                   {model_argument()},
                   "drover sample models/grid-3x3.uai --samples 1000 --out draws.npz",
                   {},
-                  [question](const Call& call) { return run(call, *question); }};
+                  [question](const Call& call) { return run_sample(call, *question); }};
   command.shared = true;
   describe_evidence(command.options, *question);
   describe(command.options, question->options, Task::sample);

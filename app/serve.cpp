@@ -109,7 +109,7 @@ PictureShape shape_named(const std::string& text, const Model& model) {
   return sheet_shape(model, width, height);
 }
 
-int run(const Call& call, const ServeOptions& asked) {
+int run_serve(const Call& call, const ServeOptions& asked) {
   apply(asked.limits);
   LiveOptions options;
   options.memory_limit_bytes = static_cast<std::size_t>(asked.memory_limit * 0x1p30);
@@ -153,7 +153,7 @@ int run(const Call& call, const ServeOptions& asked) {
 
 #else
 
-int run(const Call&, const ServeOptions&) {
+int run_serve(const Call&, const ServeOptions&) {
   throw Error(ErrorKind::misfit,
               "this drover was built without the live page, which needs cpp-httplib (libcpp-httplib-dev)");
 }
@@ -174,7 +174,7 @@ Command serve_command() {
         false, true}},
       "drover serve models/sprinkler.bif",
       {},
-      [options](const Call& call) { return run(call, *options); }};
+      [options](const Call& call) { return run_serve(call, *options); }};
   command.options.add("port", "N", "listen on this port", options->port, {1, 65535}, "any that is free");
   command.options.add("host", "NAME",
                       "listen on this interface, 0.0.0.0: on all; on any but the loopback one the page can "

@@ -33,7 +33,7 @@ class StandardOutput : public AnswerSink {
   }
 };
 
-int run(const Call& call, Stream& streaming) {
+int run_stream(const Call& call, Stream& streaming) {
   const bool quiet = streaming.question.output.quiet;
   const ProgressBar bar(quiet);
   const Loaded loaded = load(streaming.question, call.arguments[0]);
@@ -58,7 +58,7 @@ Command stream_command() {
                   {model_argument()},
                   "drover stream models/grid-3x3.uai --edits models/edits.jsonl",
                   {},
-                  [streaming](const Call& call) { return run(call, *streaming); }};
+                  [streaming](const Call& call) { return run_stream(call, *streaming); }};
   describe_evidence(command.options, streaming->question);
   command.options.add("edits", "FILE", "read edits from here", streaming->edits, "the standard input");
   describe(command.options, streaming->options);

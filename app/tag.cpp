@@ -103,7 +103,7 @@ void print_score(const EntityScore& score) {
   print_text(fmt::format("{} tokens, {:.2f} % with the right label\n", score.tokens, 100 * score.accuracy()));
 }
 
-void print_training(const Tagger& tagger, const std::string& out) {
+void print_tag_training(const Tagger& tagger, const std::string& out) {
   print_text(
       fmt::format("{} tokens, {} labels ({}), {} features; {}, loss {:.2f}, {:.1f} s\n{}\nwritten to {}\n",
                   tagger.tokens, tagger.crf.labels.size(), choice_name(tagger.crf.scheme),
@@ -111,7 +111,7 @@ void print_training(const Tagger& tagger, const std::string& out) {
                   tagger.summary.loss, tagger.provenance.seconds, judge(tagger).text, out));
 }
 
-int train(const Call& call, Training& training) {
+int train_tag(const Call& call, Training& training) {
   const Output& output = training.output;
   if (output.out.empty()) throw Error(ErrorKind::usage, "drover tag train: expected --out MODEL.drv");
   check_outputs(output, {".drv", ".drv.gz"}, "", call.arguments);
@@ -134,7 +134,7 @@ int train(const Call& call, Training& training) {
       output, tagger.provenance.warnings, object,
       [&](const std::string& path) { write_tagger(path, tagger); },
       [&](const std::string& json) { return page_of(tagger, json); });
-  if (wants_text) print_training(tagger, output.out);
+  if (wants_text) print_tag_training(tagger, output.out);
   return 0;
 }
 
@@ -211,7 +211,7 @@ Command tag_train_command() {
                   {{"TRAIN", "labelled text, CoNLL columns"}},
                   "drover tag train models/names.conll --out model.drv",
                   {},
-                  [training](const Call& call) { return train(call, *training); }};
+                  [training](const Call& call) { return train_tag(call, *training); }};
   OptionList& list = command.options;
   describe(list, training->options);
   list.add("dev", "FILE", "labelled text to score after every iteration", training->dev);

@@ -39,7 +39,7 @@ bool is_model_name(const std::string& path) {
   return path.ends_with(".drv") || path.ends_with(".drv.gz");
 }
 
-void print_training(const TextResult& result) {
+void print_text_training(const TextResult& result) {
   const TextPosterior& posterior = result.posterior;
   print_text(fmt::format("{}, {} labelled; {}, {} in all; {} classes\n",
                          counted(result.labels.size(), "document"), result.labelled,
@@ -87,7 +87,7 @@ void print_labels(const TextLabels& result) {
   if (std::isfinite(result.accuracy)) print_text(fmt::format("\naccuracy: {:.4f}\n", result.accuracy));
 }
 
-int train(const Call& call, Text& text) {
+int train_text(const Call& call, Text& text) {
   const std::vector<std::string>& paths = call.arguments;
   const Output& output = text.output;
   check_outputs(output, {".drv", ".drv.gz", ".json", ".tsv", ".tsv.gz"}, "", paths);
@@ -115,13 +115,13 @@ int train(const Call& call, Text& text) {
           write_labels(path, result);
       },
       [&](const std::string& json) { return page_of(result, json); });
-  if (wants_text) print_training(result);
+  if (wants_text) print_text_training(result);
   return 0;
 }
 
 int fit(const Call& call, Text& text) {
   if (!is_model_name(text.output.out)) throw Error(ErrorKind::usage, "drover text fit needs --out MODEL.drv");
-  return train(call, text);
+  return train_text(call, text);
 }
 
 int predict(const Call& call, TextLabelling& text) {
@@ -176,7 +176,7 @@ Command text_command() {
       "text",
       "classes of documents by naive Bayes that learns from unlabelled ones too; few labels or none will do",
       "drover text --demo --labelled-share 0.1",
-      "write the model here (.drv, .drv.gz), the labels (.tsv, .tsv.gz) or the result (.json)", train);
+      "write the model here (.drv, .drv.gz), the labels (.tsv, .tsv.gz) or the result (.json)", train_text);
 }
 
 Command text_fit_command() {

@@ -23,7 +23,10 @@ set(DROVER_BUILT "")
 # drover_precompile(TARGET): reads the headers that most units include once for all of them, half a second of each. Every
 # unit still includes what it uses: `make tidy` and the fuzzing build do without (CMAKE_DISABLE_PRECOMPILE_HEADERS).
 function(drover_precompile target)
-  if(target STREQUAL drover_core)
+  if(target MATCHES "_(report|serve|app|experiments)$")
+    # A precompiled header would bring its own -O2 back.
+    set_target_properties(${target} PROPERTIES DROVER_COLD ON)
+  elseif(target STREQUAL drover_core)
     target_precompile_headers(drover_core PRIVATE <fmt/format.h> <algorithm> <array> <cmath> <cstddef> <cstdint>
       <filesystem> <functional> <limits> <map> <memory> <numeric> <optional> <span> <string> <string_view>
       <unordered_map> <utility> <variant> <vector>)
@@ -32,39 +35,72 @@ function(drover_precompile target)
   endif()
 endfunction()
 
-# drover_batch(TARGET): with DROVER_BATCHES, up to eight neighbouring sources of a folder are compiled as
-# one: most of a unit's time goes into templates that its neighbours need too. So names in a folder's unnamed namespaces
-# differ from each other. Sources with options of their own, such as kernels, stay alone, and so do methods, each of which has
-# its why_not(), marginals() and map().
+# drover_batch(TARGET): with DROVER_BATCHES, up to eight neighbouring sources of a folder are compiled as one: most of a
+# unit's time goes into templates that its neighbours need too. So names in a folder's unnamed namespaces differ from each
+# other. Of vector kernels three are, in a file that goes through the instruction sets once for all of them (highway.h takes
+# longer to read than a kernel). Sources with other options of their own stay alone.
 function(drover_batch target)
   if(NOT DROVER_BATCHES)
     return()
   endif()
   get_target_property(sources ${target} SOURCES)
+  set(folders "")
   foreach(source ${sources})
     get_filename_component(folder ${source} DIRECTORY)
     string(REPLACE "${PROJECT_SOURCE_DIR}/" "" folder "${folder}")
-    get_source_file_property(alone ${source} COMPILE_OPTIONS)
-    if(NOT alone AND NOT folder STREQUAL drover/methods)
-      string(MAKE_C_IDENTIFIER "${folder}" folder)
-      list(APPEND folders ${folder})
-      list(APPEND in_${folder} ${source})
+    get_source_file_property(options ${source} COMPILE_OPTIONS)
+    get_source_file_property(is_kernel ${source} DROVER_KERNEL)
+    if(is_kernel)
+      string(REGEX REPLACE "^(drover/[a-z]+).*" "\\1 kernels" folder "${folder}")
+    elseif(options)
+      continue()
     endif()
+    string(MAKE_C_IDENTIFIER "${folder}" folder)
+    list(APPEND folders ${folder})
+    list(APPEND in_${folder} ${source})
   endforeach()
   list(REMOVE_DUPLICATES folders)
   foreach(folder ${folders})
+    set(most 8)
+    if(folder MATCHES "_kernels$")
+      set(most 3)
+    endif()
     list(LENGTH in_${folder} count)
-    math(EXPR batches "(${count} + 7) / 8")
+    math(EXPR batches "(${count} + ${most} - 1) / ${most}")
     set(place 0)
     foreach(source ${in_${folder}})
       math(EXPR batch "${place} * ${batches} / ${count}")
-      set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${folder}_${batch})
+      if(folder MATCHES "_kernels$")
+        list(APPEND kernels_of_${folder}_${batch} ${source})
+      else()
+        set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${folder}_${batch})
+      endif()
       math(EXPR place "${place} + 1")
     endforeach()
+    if(folder MATCHES "_kernels$")
+      math(EXPR last "${batches} - 1")
+      foreach(batch RANGE ${last})
+        drover_batch_kernels(${target} ${folder}_${batch} ${kernels_of_${folder}_${batch}})
+      endforeach()
+    endif()
   endforeach()
   # Names of another source are no concern, nor are hidden types in what g++ takes for a header.
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP UNITY_BUILD_CODE_BEFORE_INCLUDE
     "#pragma GCC diagnostic ignored \"-Wshadow\"\n#ifndef __clang__\n#pragma GCC diagnostic ignored \"-Wsubobject-linkage\"\n#endif")
+endfunction()
+
+function(drover_batch_kernels target name)
+  set(file ${PROJECT_BINARY_DIR}/kernels/${name}.cpp)
+  set(again "#undef HWY_TARGET_INCLUDE\n#define HWY_TARGET_INCLUDE \"${file}\"\n")
+  set(text "${again}#include <hwy/foreach_target.h>\n")
+  foreach(source ${ARGN})
+    string(APPEND text "#include \"${source}\"\n")
+  endforeach()
+  file(CONFIGURE OUTPUT ${file} CONTENT "${text}${again}" @ONLY)
+  set_source_files_properties(${ARGN} PROPERTIES HEADER_FILE_ONLY ON)
+  set_source_files_properties(${file} PROPERTIES SKIP_PRECOMPILE_HEADERS ON SKIP_UNITY_BUILD_INCLUSION ON
+                              COMPILE_OPTIONS $<$<CONFIG:Release>:-O3>)
+  target_sources(${target} PRIVATE ${file})
 endfunction()
 
 add_library(drover INTERFACE)
@@ -75,9 +111,10 @@ add_library(drover::drover ALIAS drover)
 function(drover_speed_up)
   foreach(source ${ARGN})
     file(STRINGS ${source} kernels REGEX "hwy/foreach_target.h" LIMIT_COUNT 1)
-    if(kernels)
+    get_source_file_property(options ${source} COMPILE_OPTIONS)
+    if(kernels AND NOT options)
       set_property(SOURCE ${source} APPEND PROPERTY COMPILE_OPTIONS $<$<CONFIG:Release>:-O3>)
-      set_source_files_properties(${source} PROPERTIES SKIP_PRECOMPILE_HEADERS ON)
+      set_source_files_properties(${source} PROPERTIES SKIP_PRECOMPILE_HEADERS ON DROVER_KERNEL ON)
     endif()
   endforeach()
 endfunction()
@@ -123,18 +160,18 @@ endfunction()
 file(GLOB_RECURSE CORE_SOURCES CONFIGURE_DEPENDS drover/*.cpp)
 # One call per question for what a component knows is part of that component.
 list(FILTER CORE_SOURCES EXCLUDE REGEX "/drover/((image|text|tag|report|serve|cluster)/|task/(denoise|text|tag)\\.cpp$)")
+# Long sums that go through memory.
+set_source_files_properties(${PROJECT_SOURCE_DIR}/drover/run/segment_store.cpp PROPERTIES
+                            COMPILE_OPTIONS $<$<CONFIG:Release>:-O3> SKIP_PRECOMPILE_HEADERS ON)
+# Products and sums stay apart where every instruction set must give the same bits; small loops are unrolled.
+set_source_files_properties(${PROJECT_SOURCE_DIR}/drover/sample/gibbs/gibbs_spin_bytes.cpp PROPERTIES
+                            COMPILE_OPTIONS "-ffp-contract=off;-O3" SKIP_PRECOMPILE_HEADERS ON)
 drover_component(core ${CORE_SOURCES})
 set_source_files_properties(drover/core/version.cpp PROPERTIES COMPILE_DEFINITIONS DROVER_VERSION="${PROJECT_VERSION}")
 target_link_libraries(drover_core PUBLIC fmt::fmt TBB::tbb ZLIB::ZLIB Threads::Threads nlohmann_json::nlohmann_json
                       PRIVATE hwy cadical lbfgs ${CMAKE_DL_LIBS})
 # DROVER_SIMD is read before main by a constant that nothing refers to (drover/core/simd.cpp).
 target_link_options(drover_core INTERFACE LINKER:-u,drover_simd_from_environment)
-# Products and sums stay apart where every instruction set must give the same bits; small loops are unrolled.
-set_source_files_properties(drover/sample/gibbs/gibbs_spin_bytes.cpp PROPERTIES COMPILE_OPTIONS "-ffp-contract=off;-O3")
-
-# Long sums that go through memory.
-set_source_files_properties(drover/run/segment_store.cpp PROPERTIES COMPILE_OPTIONS $<$<CONFIG:Release>:-O3>
-                            SKIP_PRECOMPILE_HEADERS ON)
 
 find_package(PNG QUIET)
 drover_wants(image PNG_FOUND "libpng (libpng-dev)")

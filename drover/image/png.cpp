@@ -27,13 +27,13 @@ void on_error(png_structp png, png_const_charp message) {
 }
 void on_warning(png_structp, png_const_charp) {}
 
-struct Input {
+struct PngInput {
   std::span<const std::uint8_t> bytes;
   std::size_t cursor = 0;
 };
 
-void take_bytes(png_structp png, png_bytep out, std::size_t size) {
-  auto* input = static_cast<Input*>(png_get_io_ptr(png));
+void take_png_bytes(png_structp png, png_bytep out, std::size_t size) {
+  auto* input = static_cast<PngInput*>(png_get_io_ptr(png));
   if (size > input->bytes.size() - input->cursor) png_error(png, "the file is cut short");
   std::memcpy(out, input->bytes.data() + input->cursor, size);
   input->cursor += size;
@@ -90,7 +90,7 @@ struct Writing {
   ~Writing() { png_destroy_write_struct(&png, &info); }
 };
 
-void give_bytes(png_structp png, png_bytep bytes, std::size_t size) {
+void give_png_bytes(png_structp png, png_bytep bytes, std::size_t size) {
   auto* text = static_cast<std::string*>(png_get_io_ptr(png));
   text->append(reinterpret_cast<const char*>(bytes), size);
 }
@@ -110,13 +110,13 @@ bool write_rows(Writing& writing, const GreyImage& image, int bits, png_bytepp r
 
 GreyImage parse_png(std::span<const std::uint8_t> bytes, const std::string& name, const RunControl& control) {
   Failure failure;
-  Input input{bytes, 0};
+  PngInput input{bytes, 0};
   Reading reading;
   const auto fail = [&] { fail_at({name}, fmt::format("not a whole PNG: {}", failure.message)); };
   reading.png = png_create_read_struct(PNG_LIBPNG_VER_STRING, &failure, on_error, on_warning);
   if (reading.png != nullptr) reading.info = png_create_info_struct(reading.png);
   if (reading.info == nullptr) throw Error(ErrorKind::internal, "libpng cannot be started");
-  png_set_read_fn(reading.png, &input, take_bytes);
+  png_set_read_fn(reading.png, &input, take_png_bytes);
   png_set_user_limits(reading.png, 0x7fffffff, 0x7fffffff);  // sizes are checked here
   Header header{};
   if (!read_header(reading, header)) fail();
@@ -187,7 +187,7 @@ std::string encode_png(const GreyImage& image) {
   writing.png = png_create_write_struct(PNG_LIBPNG_VER_STRING, &failure, on_error, on_warning);
   if (writing.png != nullptr) writing.info = png_create_info_struct(writing.png);
   if (writing.info == nullptr) throw Error(ErrorKind::internal, "libpng cannot be started");
-  png_set_write_fn(writing.png, &text, give_bytes, flush_nothing);
+  png_set_write_fn(writing.png, &text, give_png_bytes, flush_nothing);
   if (!write_rows(writing, image, bits, rows.data()))
     throw Error(ErrorKind::cannot_write, fmt::format("PNG: {}", failure.message));
   return text;

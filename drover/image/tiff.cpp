@@ -70,13 +70,13 @@ const LibTiff& lib_tiff() {
   return functions;
 }
 
-struct Input {
+struct TiffInput {
   std::span<const std::uint8_t> bytes;
   std::uint64_t cursor = 0;
 };
 
-std::int64_t take_bytes(void* handle, void* out, std::int64_t size) {
-  auto* input = static_cast<Input*>(handle);
+std::int64_t take_tiff_bytes(void* handle, void* out, std::int64_t size) {
+  auto* input = static_cast<TiffInput*>(handle);
   const std::uint64_t left =
       input->bytes.size() - std::min<std::uint64_t>(input->cursor, input->bytes.size());
   const std::uint64_t count = std::min(left, static_cast<std::uint64_t>(std::max<std::int64_t>(size, 0)));
@@ -84,11 +84,11 @@ std::int64_t take_bytes(void* handle, void* out, std::int64_t size) {
   input->cursor += count;
   return static_cast<std::int64_t>(count);
 }
-std::int64_t give_bytes(void*, void*, std::int64_t) {
+std::int64_t give_tiff_bytes(void*, void*, std::int64_t) {
   return 0;
 }
 std::uint64_t seek(void* handle, std::uint64_t offset, int whence) {
-  auto* input = static_cast<Input*>(handle);
+  auto* input = static_cast<TiffInput*>(handle);
   const std::uint64_t from = whence == SEEK_SET   ? 0
                              : whence == SEEK_CUR ? input->cursor
                                                   : input->bytes.size();
@@ -98,7 +98,7 @@ int end_input(void*) {
   return 0;
 }
 std::uint64_t input_size(void* handle) {
-  return static_cast<Input*>(handle)->bytes.size();
+  return static_cast<TiffInput*>(handle)->bytes.size();
 }
 int map_nothing(void*, void**, std::uint64_t*) {
   return 0;
@@ -118,9 +118,9 @@ GreyImage parse_tiff(std::span<const std::uint8_t> bytes, const std::string& nam
                      const RunControl& control) {
   const LibTiff& library = lib_tiff();
   last_error[0] = '\0';
-  Input input{bytes};
+  TiffInput input{bytes};
   const std::unique_ptr<void, void (*)(void*)> file(
-      library.open(name.c_str(), "rm", &input, take_bytes, give_bytes, seek, end_input, input_size,
+      library.open(name.c_str(), "rm", &input, take_tiff_bytes, give_tiff_bytes, seek, end_input, input_size,
                    map_nothing, unmap_nothing),
       library.close);
   const auto fail = [&] { fail_at({name}, fmt::format("not a whole TIFF: {}", last_error)); };

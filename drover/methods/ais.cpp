@@ -14,13 +14,13 @@ namespace drover {
 
 namespace {
 
-std::string why_not(const Problem& problem, Task) {
+std::string why_not_ais(const Problem& problem, Task) {
   if (!problem.graph().is_strictly_positive())
     return "the model has hard zeros, so the partition function at the hot end of the path is not known";
   return "";
 }
 
-LogZResult logz(const Problem& problem, const RunControl& control) {
+LogZResult logz_by_ais(const Problem& problem, const RunControl& control) {
   const Chains& chains = problem.options().chains;
   ImportanceOptions options;
   options.seed = problem.options().seed;
@@ -71,10 +71,10 @@ Method ais_method() {
   Method method{"ais",
                 "annealed importance sampling: log Z with an error bar",
                 "Neal 2001",
-                why_not,
+                why_not_ais,
                 nullptr,
                 nullptr,
-                logz,
+                logz_by_ais,
                 nullptr,
                 "chains sweeps scan checkpoint checkpoint-every resume"};
   method.shared = {Task::logz};

@@ -17,7 +17,7 @@ namespace drover {
 
 namespace {
 
-std::string why_not(const Problem&, Task) {
+std::string why_not_annealed_gibbs(const Problem&, Task) {
   return "";
 }
 
@@ -47,7 +47,7 @@ bool use_one_chain(const Graph& graph, bool is_lattice, double lane_updates) {
   return lane_updates < enough_sweeps * 64 * size * cost;
 }
 
-BestStateResult map(const Problem& problem, const RunControl& control) {
+BestStateResult map_by_annealed_gibbs(const Problem& problem, const RunControl& control) {
   const Chains& chains = problem.options().chains;
   const Graph& graph = problem.graph();
   if (graph.size() == 0) {  // evidence has decided everything
@@ -144,9 +144,9 @@ Method annealed_gibbs_method() {
       "annealed-gibbs",
       "Gibbs sampling while the temperature falls, again and again from the best parts of all chains",
       "Kirkpatrick et al. 1983; Moebius et al. 1997; Tinos et al. 2015",
-      why_not,
+      why_not_annealed_gibbs,
       nullptr,
-      map,
+      map_by_annealed_gibbs,
       nullptr,
       nullptr,
       "chains sweeps scan min-inverse-temperature checkpoint checkpoint-every resume"};

@@ -27,20 +27,20 @@ std::string max_product_why_not(const Problem& problem, Task task) {
 }
 
 // Runs message passing and says how it went.
-void run(const RunControl& control, const BeliefOptions& options, bool is_forest,
-         const OnIteration& on_iteration, BeliefPropagation& beliefs, RunFacts& facts) {
+void run_messages(const RunControl& control, const BeliefOptions& options, bool is_forest,
+                  const OnIteration& on_iteration, BeliefPropagation& beliefs, RunFacts& facts) {
   beliefs.run(on_iteration, going_on(control));
   note_run(beliefs, is_forest, facts);
   note_resolved(options, facts);
 }
 
-MarginalsResult marginals(const Problem& problem, const RunControl& control) {
+MarginalsResult marginals_by_messages(const Problem& problem, const RunControl& control) {
   const FactorGraph layout = factor_graph(problem.compact_graph());
   const FactorOrder order = breadth_first(layout);
   const BeliefOptions options = belief_options(problem, Semiring::sum, order.is_forest);
   BeliefPropagation beliefs(layout, options);
   MarginalsResult result;
-  run(control, options, order.is_forest, reporting_to(problem, control), beliefs, result);
+  run_messages(control, options, order.is_forest, reporting_to(problem, control), beliefs, result);
   warn_of_cycles(order.is_forest, result);
   for (const auto& p : beliefs.marginals()) result.marginals.push_back(p);
   result.converged = beliefs.converged();
@@ -50,13 +50,13 @@ MarginalsResult marginals(const Problem& problem, const RunControl& control) {
   return result;
 }
 
-LogZResult logz(const Problem& problem, const RunControl& control) {
+LogZResult logz_by_messages(const Problem& problem, const RunControl& control) {
   const FactorGraph layout = factor_graph(problem.compact_graph());
   const FactorOrder order = breadth_first(layout);
   const BeliefOptions options = belief_options(problem, Semiring::sum, order.is_forest);
   BeliefPropagation beliefs(layout, options);
   LogZResult result;
-  run(control, options, order.is_forest, reporting_to(problem, control), beliefs, result);
+  run_messages(control, options, order.is_forest, reporting_to(problem, control), beliefs, result);
   warn_of_cycles(order.is_forest, result);
   result.log_z = beliefs.log_z();
   result.exact = order.is_forest && beliefs.converged();
@@ -69,7 +69,7 @@ LogZResult logz(const Problem& problem, const RunControl& control) {
 
 // Beliefs are decoded now and then on the way, because without convergence the last are not the best; what is
 // kept is the best of them all after a climb.
-BestStateResult map(const Problem& problem, const RunControl& control) {
+BestStateResult map_by_messages(const Problem& problem, const RunControl& control) {
   const Graph& graph = problem.compact_graph();
   const FactorGraph layout = factor_graph(graph);
   const FactorOrder order = breadth_first(layout);
@@ -88,7 +88,7 @@ BestStateResult map(const Problem& problem, const RunControl& control) {
     if (iteration % 16 == 0) consider(beliefs.decode());
     return reporting(iteration, change);
   };
-  run(control, options, order.is_forest, considering, beliefs, result);
+  run_messages(control, options, order.is_forest, considering, beliefs, result);
   consider(beliefs.decode());
   consider(beliefs.decode_in_order(order));
   polish(problem, result);
@@ -216,9 +216,9 @@ Method bp_method() {
           "belief propagation (sum-product): marginals and the Bethe log Z",
           "Pearl 1988; Yedidia, Freeman and Weiss 2005",
           bp_why_not,
-          marginals,
+          marginals_by_messages,
           nullptr,
-          logz,
+          logz_by_messages,
           nullptr,
           "schedule iterations damping",
           1e300,
@@ -231,7 +231,7 @@ Method max_product_method() {
           "Pearl 1988; Weiss and Freeman 2001",
           max_product_why_not,
           nullptr,
-          map,
+          map_by_messages,
           nullptr,
           nullptr,
           "schedule iterations damping",

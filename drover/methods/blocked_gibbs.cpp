@@ -8,7 +8,7 @@ namespace drover {
 
 namespace {
 
-std::string why_not(const Problem&, Task) {
+std::string why_not_blocked_gibbs(const Problem&, Task) {
   return "";
 }
 
@@ -21,26 +21,26 @@ void note_blocks(const BlockedGibbs& kernel, RunFacts& facts) {
   if (!warning.empty()) facts.warnings.push_back(warning);
 }
 
-struct BlockedAdapter {
-  static std::uint32_t default_chains(const Problem&) { return 64; }
+std::uint32_t default_blocked_gibbs_chains(const Problem&) {
+  return 64;
+}
 
-  template <class Go>
-  static auto run(const Problem& problem, const ChainOptions& options, const RunControl&, Go go) {
-    BlockOptions blocks;
-    blocks.max_entries = options.block_entries;
-    const BlockedGibbs kernel(problem.graph(), blocks, starting_states(problem, options.chains));
-    auto result = go("blocked-gibbs", kernel);
-    note_blocks(kernel, result);
-    return result;
-  }
-};
+void run_blocked_gibbs(const Problem& problem, const ChainOptions& options, const RunControl&,
+                       ChainTask& task) {
+  BlockOptions blocks;
+  blocks.max_entries = options.block_entries;
+  const BlockedGibbs kernel(problem.graph(), blocks, starting_states(problem, options.chains));
+  note_blocks(kernel, task.run("blocked-gibbs", kernel));
+}
+
+constexpr ChainSampler blocked_gibbs_sampler{default_blocked_gibbs_chains, run_blocked_gibbs};
 
 }  // namespace
 
 Method blocked_gibbs_method() {
-  return chain_method<BlockedAdapter>(
+  return chain_method<blocked_gibbs_sampler>(
       "blocked-gibbs", "Gibbs over blocks: trees and low-width groups of variables drawn jointly",
-      "Jensen, Kong and Kjaerulff 1995; Hamze and de Freitas 2004", why_not);
+      "Jensen, Kong and Kjaerulff 1995; Hamze and de Freitas 2004", why_not_blocked_gibbs);
 }
 
 }  // namespace drover

@@ -30,11 +30,11 @@ namespace {
 
 constexpr double close_enough = 0.1;
 // Table entries of all mini-bucket bounds together where there is no time limit: some ten seconds.
-constexpr double most_entries = 1e9;
+constexpr double most_bracket_entries = 1e9;
 constexpr double first_log2_entries = 8, most_log2_entries = 26;
 constexpr double cutset_log2_entries = 9;
 
-std::string why_not(const Problem& problem, Task) {
+std::string why_not_bracket(const Problem& problem, Task) {
   if (problem.graph().gates.size() > 0)
     return fmt::format("it needs a table for every factor, and a gate has more than {} variables",
                        largest_expanded_gate);
@@ -55,7 +55,7 @@ class Bracket {
     narrow_by_mini_buckets(0.35, 1 << 22);
     raise_by_cutset(0.5);
     if (!is_narrow()) estimate();
-    narrow_by_mini_buckets(1, most_entries);
+    narrow_by_mini_buckets(1, most_bracket_entries);
     const bool any =
         std::isfinite(result_.lower) || std::isfinite(result_.upper) || std::isfinite(result_.log_z);
     if (!any) fail_if_stopped(control_, "log Z");
@@ -250,7 +250,7 @@ class Bracket {
   LogZResult result_;
 };
 
-LogZResult logz(const Problem& problem, const RunControl& control) {
+LogZResult logz_by_bracket(const Problem& problem, const RunControl& control) {
   return Bracket(problem, control).run();
 }
 
@@ -260,10 +260,10 @@ Method bracket_method() {
   return {"bracket",
           "log Z from both sides: an estimate, and bounds that are certain",
           "Wainwright and Jordan 2008; Liu and Ihler 2011; Neal 2001",
-          why_not,
+          why_not_bracket,
           nullptr,
           nullptr,
-          logz,
+          logz_by_bracket,
           nullptr,
           "chains sweeps iterations damping schedule"};
 }

@@ -14,6 +14,8 @@
 #include "drover/core/version.hpp"
 #include "drover/diagnose/autocorrelation.hpp"
 #include "drover/infer/junction_tree.hpp"
+#include "drover/run/checkpoint.hpp"
+#include "drover/run/draw_journal.hpp"
 
 namespace drover {
 
@@ -391,6 +393,288 @@ void JointCounter::fill(MarginalsResult& result, double share) const {
       result.joint_mcse.push_back(std::move(error));
     }
   }
+}
+
+void fill_facts(const ChainRun& run, RunFacts& facts) {
+  facts.chains = run.options().chains;
+  facts.burn_in = run.burn_in();
+  facts.sweeps = run.sweeps_done() - run.burn_in();
+  facts.updates = run.updates();
+  if (run.shortened_burn_in())
+    facts.warnings.push_back("the time limit came near before burn-in had ended: it was cut to " +
+                             counted(facts.burn_in, "sweep"));
+}
+
+namespace {
+
+/// The run as a checkpoint has it, on rank 0.
+SaveArchive saved(ChainRun& run) {
+  SaveArchive archive;
+  if (run.ranks().size() == 1) {
+    run.visit(archive);
+  } else {
+    const bool is_first = run.ranks().is_first();
+    ChainRun whole = run;
+    whole.gather(true);
+    if (is_first) whole.visit(archive);
+  }
+  return archive;
+}
+
+/// Runs to the end, saving checkpoints on the way, which rank 0 does. With `keep_draws` those that on_draw
+/// hears belong to the checkpoint: a run that goes on hands all of them to it again.
+void run_with_checkpoints(ChainRun& run, const Problem& problem, std::string_view method, Task task,
+                          const RunControl& control, const DrawCallback& on_draw, bool keep_draws) {
+  const InferenceOptions& asked = problem.options();
+  const Ranks& ranks = run.ranks();
+  const std::string line = run_line(problem, method, task, run.options());
+  const bool wanted = !asked.checkpoint.file.empty();
+  Checkpoint checkpoint(ranks.is_first() ? asked.checkpoint : Checkpointing{}, line, control);
+  std::optional<DrawJournal> journal;
+  if (checkpoint.wanted() && keep_draws)
+    journal.emplace(asked.checkpoint.file + ".draws", line, problem.graph().size(),
+                    problem.graph().max_cardinality() > 256);
+  DrawCallback take = on_draw;
+  if (journal)
+    take = [&](std::uint32_t chain, std::span<const Value> x, double log_score) {
+      journal->append(x, log_score);
+      on_draw(chain, x, log_score);
+    };
+  if (asked.checkpoint.resume) {
+    if (JointCounter::wanted(problem))
+      throw OptionError(asked.pairs ? "pairs" : "joint", "true",
+                        "no resumed run: the checkpoint does not hold joint distributions");
+    std::string content;
+    if (ranks.is_first()) content = checkpoint.load();
+    ranks.broadcast(content);
+    LoadArchive archive(std::move(content));
+    {
+      ChainRun whole = run.whole();
+      whole.visit(archive);
+      run.take_part_of(std::move(whole));
+    }
+    DrawJournal::Mark mark;
+    if (wanted && keep_draws) mark.visit(archive);
+    if (!archive.at_end())
+      throw Error(ErrorKind::bad_data, asked.checkpoint.file + ": longer than a checkpoint");
+    check_resumed_burn_in(asked, run.planned_burn_in());
+    std::uint32_t chain = 0;
+    if (journal)
+      journal->resume(mark, [&](std::span<const Value> x, double log_score) {
+        on_draw(chain, x, log_score);
+        chain = (chain + 1) % run.options().chains;
+      });
+  } else if (journal) {
+    journal->begin();
+  }
+  RunControl until_save(control);
+  until_save.stop_when([&] { return checkpoint.is_due(); });
+  do {
+    run.run(until_save, take, !keep_draws);
+    if (!wanted) break;
+    SaveArchive archive = saved(run);
+    if (journal) {
+      DrawJournal::Mark mark = journal->mark();
+      mark.visit(archive);
+      checkpoint.save(archive.take(), [&] { journal->sync(); });
+    } else if (checkpoint.wanted()) {
+      checkpoint.save(archive.take());
+    }
+  } while (!run.finished() && ranks.vote(control.should_stop() ? 1 : 0) == 0);
+  checkpoint.wait();
+  if (run.draws() == 0) fail_stopped(control, "sampling");
+  run.finish();
+}
+
+/// What a run that has ended says of the marginals.
+MarginalsResult marginals_of(const ChainRun& run, const Problem& problem) {
+  const ChainOptions& options = run.options();
+  MarginalsResult result;
+  note_resolved(options, result);
+  fill_facts(run, result);
+  if (run.sums_values())
+    fill_means(run.store(), result);
+  else
+    fill_marginals(problem.graph(), run.store(), result);
+  fill_trace(run.trace(), options.chains, run.burn_in(), result);
+  result.rhat_over_time.series.resize(1);
+  for (const ConvergencePoint& point : run.convergence()) {
+    result.rhat_over_time.sweep.push_back(static_cast<double>(point.sweep));
+    result.rhat_over_time.series[0].push_back(point.rhat_max);
+  }
+  result.best_state = run.best_state();
+  result.best_log_score = run.best_log_score();
+  return result;
+}
+
+class MarginalsTask final : public ChainTask {
+ public:
+  MarginalsTask(const Problem& problem, const ChainOptions& options, const RunControl& control)
+      : problem_(problem), options_(options), control_(control) {}
+
+  void not_converged() override { result.converged = false; }
+
+  MarginalsResult result;
+
+ private:
+  RunFacts& go(std::string_view name, std::unique_ptr<ChainStates> states, const SeeRun& see) override {
+    const ChainStates::Shape& shape = states->shape();
+    if (options_.state_values.empty() || !shape.sums_values)
+      check_estimate_memory(problem_, shape.entries, shape.lanes, options_);
+    ChainRun run(std::move(states), options_, control_.ranks());
+    if (!problem_.start().empty()) run.start_at(problem_.start());
+    std::optional<JointCounter> joints;
+    DrawCallback on_draw;
+    if (JointCounter::wanted(problem_)) {
+      joints.emplace(problem_, options_.chains);
+      on_draw = [&](std::uint32_t chain, std::span<const Value> x, double) { joints->count(chain, x); };
+    }
+    run_with_checkpoints(run, problem_, name, Task::marginals, control_, on_draw, false);
+    run.gather(false);
+    if (joints) joints->add_up(control_.ranks());
+    if (!control_.ranks().is_first()) return result;
+    if (see) see(run);
+    result = marginals_of(run, problem_);
+    if (joints) joints->fill(result);
+    if (problem_.options().check && !run.sums_values()) check_against_exact(problem_, result, control_);
+    return result;
+  }
+
+  const Problem& problem_;
+  const ChainOptions& options_;
+  const RunControl& control_;
+};
+
+class SampleTask final : public ChainTask {
+ public:
+  SampleTask(const Problem& problem, const ChainOptions& options, const RunControl& control,
+             DrawConsumer& consumer)
+      : problem_(problem), options_(options), control_(control), consumer_(consumer) {}
+
+  void not_converged() override { result.converged = false; }
+
+  SampleResult result;
+
+ private:
+  RunFacts& go(std::string_view name, std::unique_ptr<ChainStates> states, const SeeRun& see) override {
+    ChainRun run(std::move(states), options_, control_.ranks());
+    if (!problem_.start().empty()) run.start_at(problem_.start());
+    if (control_.ranks().is_first()) consumer_.begin(options_.chains);
+    const DrawCallback on_draw = [&](std::uint32_t chain, std::span<const Value> x, double log_score) {
+      consumer_.take(chain, x, log_score);
+      ++result.draws;
+    };
+    run_with_checkpoints(run, problem_, name, Task::sample, control_, on_draw, true);
+    run.gather(false);
+    if (!control_.ranks().is_first()) return result = {};
+    if (see) see(run);
+    note_resolved(options_, result);
+    fill_facts(run, result);
+    result.diagnostics = worst_entry(run.store());
+    result.converged = is_converged(result.diagnostics);
+    result.scores = score_trace(run.trace(), options_.chains);
+    warn_if_not_converged(result.diagnostics, result);
+    warn_of_rounded_samples(problem_.options(), result);
+    return result;
+  }
+
+  const Problem& problem_;
+  const ChainOptions& options_;
+  const RunControl& control_;
+  DrawConsumer& consumer_;
+};
+
+class LiveTask final : public ChainTask, public LiveChains {
+ public:
+  LiveTask(const Problem& problem, const ChainOptions& options, const UseChains& use)
+      : problem_(problem), options_(options), use_(use) {}
+
+  RunFacts facts;
+
+  std::uint32_t chains() const override { return options_.chains; }
+  void start_at(std::uint32_t chain, std::span<const Value> x) override { run_->start_at(chain, x); }
+  void run_to(std::uint64_t sweeps, const RunControl& control) override {
+    run_->extend(std::max(sweeps, run_->planned_burn_in()) - run_->planned_burn_in());
+    run_->run(control);
+  }
+  void discard_before(std::uint64_t sweep) override { run_->discard_before(sweep); }
+  void read(std::uint32_t chain, std::span<Value> x) const override { run_->read(chain, x); }
+  std::uint64_t sweeps_done() const override { return run_->sweeps_done(); }
+  std::uint64_t draws() const override { return run_->draws(); }
+  const SegmentStore& store() const override { return run_->store(); }
+  double work_per_sweep() const override { return work_per_sweep_; }
+  SweepSize sweep_size() const override { return size_; }
+  double replicas() const override { return work().replicas; }
+  std::span<const Value> best_state() const override { return run_->best_state(); }
+  double best_log_score() const override { return run_->best_log_score(); }
+  MarginalsResult result() override {
+    run_->finish();
+    return marginals_of(*run_, problem_);
+  }
+  void release() override { run_.reset(); }
+
+ private:
+  RunFacts& go(std::string_view name, std::unique_ptr<ChainStates> states, const SeeRun& see) override {
+    check_estimate_memory(problem_, states->shape().entries, states->shape().lanes, options_);
+    run_.emplace(std::move(states), options_);
+    size_ = drover::sweep_size(problem_.graph());
+    bool spins = problem_.graph().is_spin();
+    if (work().largest_block > 0) {
+      spins &= work().largest_block <= 4;  // trees of spins have code of their own
+      size_.entries = work().block_entries;
+    }
+    work_per_sweep_ =
+        sweep_cost(name.substr(0, name.find(' ')), spins, size_) * work().replicas * options_.chains;
+    use_(*this);
+    if (run_) {
+      if (see) see(*run_);
+      fill_facts(*run_, facts);
+    }
+    run_.reset();  // before its kernel goes
+    return facts;
+  }
+
+  const Problem& problem_;
+  const ChainOptions& options_;
+  const UseChains& use_;
+  std::optional<ChainRun> run_;
+  SweepSize size_;
+  double work_per_sweep_ = 0;
+};
+
+double update_cost_of(const ChainSampler& sampler, const Problem& problem) {
+  return sampler.update_cost == nullptr ? 1 : sampler.update_cost(problem);
+}
+
+}  // namespace
+
+MarginalsResult chain_marginals(const ChainSampler& sampler, const Problem& problem,
+                                const RunControl& control) {
+  const ChainOptions options = chain_options(problem, Task::marginals, sampler.default_chains(problem),
+                                             update_cost_of(sampler, problem));
+  MarginalsTask task(problem, options, control);
+  sampler.run(problem, options, control, task);
+  return std::move(task.result);
+}
+
+SampleResult chain_sample(const ChainSampler& sampler, const Problem& problem, const RunControl& control,
+                          DrawConsumer& consumer) {
+  const ChainOptions options =
+      chain_options(problem, Task::sample,
+                    chains_for_samples(wanted_samples(problem.options()), sampler.default_chains(problem)),
+                    update_cost_of(sampler, problem));
+  SampleTask task(problem, options, control, consumer);
+  sampler.run(problem, options, control, task);
+  return std::move(task.result);
+}
+
+RunFacts enter_chains(const ChainSampler& sampler, const Problem& problem, const ChainOptions& asked,
+                      const RunControl& control, const UseChains& use) {
+  ChainOptions options = asked;
+  if (options.chains == 0) options.chains = sampler.default_chains(problem);
+  LiveTask task(problem, options, use);
+  sampler.run(problem, options, control, task);
+  return std::move(task.facts);
 }
 
 }  // namespace drover

@@ -24,7 +24,7 @@ double predicted_seconds(const Problem& problem, Task task) {
   return passes * problem.exact_plan().predicted_operations / operations_per_second;
 }
 
-std::string why_not(const Problem& problem, Task task) {
+std::string why_not_exact(const Problem& problem, Task task) {
   const ExactPlan& plan = problem.exact_plan();
   if (!plan.order.exact)
     return fmt::format("the treewidth is too large (the search gave up at {})", plan.order.width);
@@ -43,23 +43,23 @@ std::string why_not(const Problem& problem, Task task) {
   return "";
 }
 
-ExactOptions options_of(const Problem& problem, const RunControl& control) {
+ExactOptions exact_options_of(const Problem& problem, const RunControl& control) {
   ExactOptions options;
   options.control = &control;
   options.memory_limit_bytes = problem.memory_limit_bytes();
   return options;
 }
 
-void note_plan(const Problem& problem, RunFacts& facts) {
+void note_exact_plan(const Problem& problem, RunFacts& facts) {
   facts.details = {{"width", problem.exact_plan().order.width},
                    {"log2_max_clique", problem.exact_plan().order.log2_max_clique},
                    {"predicted_bytes", problem.exact_plan().predicted_bytes}};
 }
 
-MarginalsResult marginals(const Problem& problem, const RunControl& control) {
-  JunctionTree tree(problem.graph(), problem.exact_plan(), options_of(problem, control));
+MarginalsResult marginals_by_exact(const Problem& problem, const RunControl& control) {
+  JunctionTree tree(problem.graph(), problem.exact_plan(), exact_options_of(problem, control));
   MarginalsResult result;
-  note_plan(problem, result);
+  note_exact_plan(problem, result);
   const double log_z = tree.log_z();
   if (!std::isfinite(log_z))
     throw Error(ErrorKind::misfit, "log Z is beyond double precision: the log factors are too large");
@@ -83,10 +83,10 @@ MarginalsResult marginals(const Problem& problem, const RunControl& control) {
   return result;
 }
 
-BestStateResult map(const Problem& problem, const RunControl& control) {
-  JunctionTree tree(problem.graph(), problem.exact_plan(), options_of(problem, control));
+BestStateResult map_by_exact(const Problem& problem, const RunControl& control) {
+  JunctionTree tree(problem.graph(), problem.exact_plan(), exact_options_of(problem, control));
   BestStateResult result;
-  note_plan(problem, result);
+  note_exact_plan(problem, result);
   result.optimal = true;
   if (problem.options().best > 1) {
     for (ScoredState& state : tree.best(problem.options().best))
@@ -101,22 +101,22 @@ BestStateResult map(const Problem& problem, const RunControl& control) {
   return result;
 }
 
-LogZResult logz(const Problem& problem, const RunControl& control) {
-  JunctionTree tree(problem.graph(), problem.exact_plan(), options_of(problem, control));
+LogZResult logz_by_exact(const Problem& problem, const RunControl& control) {
+  JunctionTree tree(problem.graph(), problem.exact_plan(), exact_options_of(problem, control));
   LogZResult result;
-  note_plan(problem, result);
+  note_exact_plan(problem, result);
   result.log_z = result.lower = result.upper = tree.log_z();
   result.mcse = 0;
   result.exact = true;
   return result;
 }
 
-SampleResult sample(const Problem& problem, const RunControl& control, DrawConsumer& consumer) {
+SampleResult sample_by_exact(const Problem& problem, const RunControl& control, DrawConsumer& consumer) {
   const Graph& graph = problem.graph();
   const std::uint64_t wanted = wanted_samples(problem.options());
-  JunctionTree tree(graph, problem.exact_plan(), options_of(problem, control));
+  JunctionTree tree(graph, problem.exact_plan(), exact_options_of(problem, control));
   SampleResult result;
-  note_plan(problem, result);
+  note_exact_plan(problem, result);
   tree.log_z();  // where the work is: before there is anything to draw, another method may still take over
   consumer.begin(1);
   const std::size_t rows =
@@ -160,11 +160,11 @@ Method exact_method() {
   return {"exact",
           "junction tree: exact marginals, state, log Z and independent draws",
           "Lauritzen and Spiegelhalter 1988; Dawid 1992",
-          why_not,
-          marginals,
-          map,
-          logz,
-          sample,
+          why_not_exact,
+          marginals_by_exact,
+          map_by_exact,
+          logz_by_exact,
+          sample_by_exact,
           "samples pairs joint best",
           1e300};
 }

@@ -11,7 +11,7 @@ namespace drover {
 
 namespace {
 
-std::string why_not(const Problem& problem, Task) {
+std::string why_not_gwg(const Problem& problem, Task) {
   if (!problem.graph().is_spin()) return "gwg is for binary variables with pair factors and no hard zeros";
   const double field = largest_field(spin_graph(problem.graph(), problem.control()));
   if (!(field <= GibbsWithGradients::most_field))
@@ -20,27 +20,31 @@ std::string why_not(const Problem& problem, Task) {
   return "";
 }
 
-struct GradientsAdapter {
-  static std::uint32_t default_chains(const Problem&) { return 16; }
-  static double update_cost(const Problem&) { return 30; }
+std::uint32_t default_gwg_chains(const Problem&) {
+  return 16;
+}
 
-  template <class Go>
-  static auto run(const Problem& problem, const ChainOptions&, const RunControl&, Go go) {
-    const SpinGraph spins = spin_graph(problem.graph(), problem.control());
-    const GibbsWithGradients kernel(spins);
-    Moves moves;
-    auto result = go("gwg", kernel, [&](const Moves& all) { moves = all; });
-    result.details["acceptance"] = moves.acceptance();
-    return result;
-  }
-};
+double gwg_update_cost(const Problem&) {
+  return 30;
+}
+
+void run_gwg(const Problem& problem, const ChainOptions&, const RunControl&, ChainTask& task) {
+  const SpinGraph spins = spin_graph(problem.graph(), problem.control());
+  const GibbsWithGradients kernel(spins);
+  Moves moves;
+  RunFacts& facts =
+      task.run("gwg", kernel, [&](const ChainRun& run) { moves = run.totals<GibbsWithGradients>(); });
+  facts.details["acceptance"] = moves.acceptance();
+}
+
+constexpr ChainSampler gwg_sampler{default_gwg_chains, run_gwg, gwg_update_cost};
 
 }  // namespace
 
 Method gwg_method() {
-  return chain_method<GradientsAdapter>(
+  return chain_method<gwg_sampler>(
       "gwg", "Gibbs with gradients: flips chosen by what they gain, with an acceptance step",
-      "Grathwohl, Swersky, Hashemi, Duvenaud, Maddison 2021", why_not);
+      "Grathwohl, Swersky, Hashemi, Duvenaud, Maddison 2021", why_not_gwg);
 }
 
 }  // namespace drover

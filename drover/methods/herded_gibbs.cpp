@@ -42,7 +42,7 @@ HerdedPlan plan_for(const Problem& problem, const ChainOptions& options) {
 }
 
 /// Which kernel runs, and in which order.
-struct Choice {
+struct HerdedChoice {
   HerdedPlan plan;
   HerdedSchedule schedule;
   std::optional<HerdedLattice> lattice;  ///< set: the kernel for lattices
@@ -53,12 +53,12 @@ struct Choice {
   }
 };
 
-Choice choose(const Problem& problem, const ChainOptions& options) {
+HerdedChoice herded_choice(const Problem& problem, const ChainOptions& options) {
   const auto given = problem.options().herded.schedule;
   const bool large = problem.graph().size() >= 10'000;
-  Choice choice{plan_for(problem, options),
-                given.value_or(large ? HerdedSchedule::colours : HerdedSchedule::sequential),
-                {}};
+  HerdedChoice choice{plan_for(problem, options),
+                      given.value_or(large ? HerdedSchedule::colours : HerdedSchedule::sequential),
+                      {}};
   if (choice.plan.share == HerdedShare::exact &&
       given.value_or(HerdedSchedule::colours) == HerdedSchedule::colours)
     choice.lattice = herded_lattice(problem.graph());
@@ -69,7 +69,7 @@ Choice choose(const Problem& problem, const ChainOptions& options) {
   return choice;
 }
 
-std::string why_not(const Problem& problem, Task task) {
+std::string why_not_herded_gibbs(const Problem& problem, Task task) {
   if (task != Task::map) {
     const std::string broken = broken_connectivity(problem);
     if (!broken.empty()) return broken;
@@ -92,7 +92,7 @@ std::string why_not(const Problem& problem, Task task) {
 
 /// A kernel for the problem; its weights were seen to fit. Calls use(kernel).
 template <class Use>
-auto with_herded_kernel(const Problem& problem, Choice choice, std::uint32_t chains, Use use) {
+auto with_herded_kernel(const Problem& problem, HerdedChoice choice, std::uint32_t chains, Use use) {
   const HerdedPlan& plan = choice.plan;
   HerdedOptions options;
   options.schedule = choice.schedule;
@@ -111,7 +111,7 @@ auto with_herded_kernel(const Problem& problem, Choice choice, std::uint32_t cha
 }
 
 /// Pins what a checkpoint's weights belong to.
-std::string run_name(const Choice& choice) {
+std::string herded_gibbs_run_name(const HerdedChoice& choice) {
   return fmt::format("herded-gibbs {} {}{}", herded_share_text(choice.plan), choice_name(choice.schedule),
                      choice.lattice ? " lattice" : "");
 }
@@ -123,14 +123,14 @@ bool is_complete(const Graph& graph) {
   return true;
 }
 
-void note(const Choice& choice, RunFacts& facts) {
+void note(const HerdedChoice& choice, RunFacts& facts) {
   facts.details["tables"] = herded_share_text(choice.plan);
   facts.details["kernel"] = std::string(choice.kernel());
   facts.details["schedule"] = choice_name(choice.schedule);
   facts.details["predicted_bytes"] = choice.plan.bytes;
 }
 
-void warn(const Problem& problem, const Choice& choice, RunFacts& facts) {
+void warn(const Problem& problem, const HerdedChoice& choice, RunFacts& facts) {
   facts.details["approximates"] = true;
   const HerdedPlan& plan = choice.plan;
   const bool whole = plan.share == HerdedShare::dense || plan.share == HerdedShare::hashed;
@@ -148,25 +148,22 @@ void warn(const Problem& problem, const Choice& choice, RunFacts& facts) {
   warn_of_unknown_connectivity(problem, facts);
 }
 
-struct HerdedAdapter {
-  static std::uint32_t default_chains(const Problem& problem) { return default_herded_chains(problem); }
+void run_herded_gibbs(const Problem& problem, const ChainOptions& options, const RunControl&,
+                      ChainTask& task) {
+  const HerdedChoice choice = herded_choice(problem, options);
+  with_herded_kernel(problem, choice, options.chains, [&](const auto& kernel) {
+    RunFacts& facts = task.run(herded_gibbs_run_name(choice), kernel);
+    note(choice, facts);
+    warn(problem, choice, facts);
+  });
+}
 
-  template <class Go>
-  static auto run(const Problem& problem, const ChainOptions& options, const RunControl&, Go go) {
-    const Choice choice = choose(problem, options);
-    return with_herded_kernel(problem, choice, options.chains, [&](const auto& kernel) {
-      auto result = go(run_name(choice), kernel);
-      note(choice, result);
-      warn(problem, choice, result);
-      return result;
-    });
-  }
-};
+constexpr ChainSampler herded_gibbs_sampler{default_herded_chains, run_herded_gibbs};
 
 // The best joint state over all sweeps of all chains, and every chain's last, each climbed to its top.
-BestStateResult map(const Problem& problem, const RunControl& control) {
+BestStateResult map_by_herded_gibbs(const Problem& problem, const RunControl& control) {
   const ChainOptions options = herded_options(problem, Task::map);
-  const Choice choice = choose(problem, options);
+  const HerdedChoice choice = herded_choice(problem, options);
   return with_herded_kernel(problem, choice, options.chains, [&](const auto& kernel) {
     ChainRun run(kernel, options);
     run.run(control, [](std::uint32_t, std::span<const Value>, double) {});
@@ -180,8 +177,8 @@ BestStateResult map(const Problem& problem, const RunControl& control) {
     };
     if (!run.best_state().empty()) offer(run.best_state());
     std::vector<Value> last(problem.graph().size());
-    for (const auto& state : run.states()) {
-      kernel.read(state, 0, last);
+    for (std::uint32_t chain = 0; chain < options.chains; ++chain) {
+      run.read(chain, last);
       offer(last);
     }
     fill_facts(run, result);
@@ -199,11 +196,11 @@ HerdedPlan herded_plan(const Problem& problem, Task task) {
 }
 
 Method herded_gibbs_method() {
-  Method method = chain_method<HerdedAdapter>(
+  Method method = chain_method<herded_gibbs_sampler>(
       "herded-gibbs",
       "deterministic Gibbs: a weight per variable and neighbourhood holds the frequencies down",
-      "Bornn, Chen, de Freitas, Eskelin, Fang and Welling 2013", why_not, "share bins schedule");
-  method.map = map;
+      "Bornn, Chen, de Freitas, Eskelin, Fang and Welling 2013", why_not_herded_gibbs, "share bins schedule");
+  method.map = map_by_herded_gibbs;
   return method;
 }
 

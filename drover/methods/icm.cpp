@@ -8,13 +8,13 @@ namespace drover {
 
 namespace {
 
-std::string why_not(const Problem&, Task) {
+std::string why_not_icm(const Problem&, Task) {
   return "";
 }
 
 // One climb from the best value of each unary, then from random states: as many climbs as chains are asked
 // for.
-BestStateResult map(const Problem& problem, const RunControl& control) {
+BestStateResult map_by_icm(const Problem& problem, const RunControl& control) {
   const Graph& graph = problem.graph();
   const std::uint32_t climbs = problem.options().chains.count.value_or(16);
   const IteratedModes modes(graph);
@@ -51,8 +51,8 @@ BestStateResult map(const Problem& problem, const RunControl& control) {
 
 Method icm_method() {
   return {"icm",        "iterated conditional modes: coordinate ascent to a local optimum",
-          "Besag 1986", why_not,
-          nullptr,      map,
+          "Besag 1986", why_not_icm,
+          nullptr,      map_by_icm,
           nullptr,      nullptr,
           "chains",     1e300};
 }

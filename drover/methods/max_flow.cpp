@@ -7,7 +7,7 @@ namespace drover {
 
 namespace {
 
-std::string why_not(const Problem& problem, Task) {
+std::string why_not_max_flow(const Problem& problem, Task) {
   const Graph& graph = problem.graph();
   if (!graph.is_spin())
     return "it takes binary variables with strictly positive factors of one or two variables";
@@ -17,7 +17,7 @@ std::string why_not(const Problem& problem, Task) {
   return "";
 }
 
-BestStateResult map(const Problem& problem, const RunControl& control) {
+BestStateResult map_by_max_flow(const Problem& problem, const RunControl& control) {
   const Graph& graph = problem.graph();
   SpinCut cut = balanced_cut(graph, *balancing_flips(graph), control);
   BestStateResult result;
@@ -38,9 +38,9 @@ Method max_flow_method() {
   return {"max-flow",
           "a cheapest cut: a proven best state where spins can be turned so that all pairs attract",
           "Greig, Porteous and Seheult 1989; Boykov and Kolmogorov 2004",
-          why_not,
+          why_not_max_flow,
           nullptr,
-          map,
+          map_by_max_flow,
           nullptr,
           nullptr,
           " ",

@@ -10,11 +10,11 @@ namespace drover {
 
 namespace {
 
-std::string why_not(const Problem&, Task) {
+std::string why_not_mean_field(const Problem&, Task) {
   return "";
 }
 
-MeanFieldOptions options_of(const Messages& messages) {
+MeanFieldOptions mean_field_options_of(const Messages& messages) {
   MeanFieldOptions options;
   options.iterations = messages.iterations.value_or(options.iterations);
   if (messages.damping) options.step = 1 - *messages.damping;
@@ -36,7 +36,7 @@ struct BestRun {
 // The unaries first, then random distributions; with hard zeros, possible states. The highest bound wins.
 BestRun best_of_starts(const Problem& problem, const RunControl& control, RunFacts& facts) {
   const MeanField field(problem.graph());
-  const MeanFieldOptions options = options_of(problem.options().messages);
+  const MeanFieldOptions options = mean_field_options_of(problem.options().messages);
   const std::uint64_t seed = problem.options().seed;
   const std::uint32_t starts = start_count(problem);
   std::vector<std::vector<Value>> states = starting_states(problem, starts);
@@ -77,7 +77,7 @@ BestRun best_of_starts(const Problem& problem, const RunControl& control, RunFac
   return best;
 }
 
-MarginalsResult marginals(const Problem& problem, const RunControl& control) {
+MarginalsResult marginals_by_mean_field(const Problem& problem, const RunControl& control) {
   const Graph& graph = problem.graph();
   MarginalsResult result;
   const BestRun best = best_of_starts(problem, control, result);
@@ -97,7 +97,7 @@ MarginalsResult marginals(const Problem& problem, const RunControl& control) {
   return result;
 }
 
-LogZResult logz(const Problem& problem, const RunControl& control) {
+LogZResult logz_by_mean_field(const Problem& problem, const RunControl& control) {
   LogZResult result;
   const BestRun best = best_of_starts(problem, control, result);
   result.log_z = result.lower = best.run.bound;
@@ -111,10 +111,10 @@ Method mean_field_method() {
   return {"mean-field",
           "naive mean field: independent variables, coordinate ascent on a lower bound of log Z",
           "Jordan, Ghahramani, Jaakkola and Saul 1999",
-          why_not,
-          marginals,
+          why_not_mean_field,
+          marginals_by_mean_field,
           nullptr,
-          logz,
+          logz_by_mean_field,
           nullptr,
           "chains iterations damping check"};
 }

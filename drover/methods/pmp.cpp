@@ -21,7 +21,7 @@ namespace {
 constexpr std::uint64_t default_samples = 2048;
 constexpr double small_plan = 1e6;  ///< table operations of an exact answer that is worth a look unasked
 
-std::string why_not(const Problem& problem, Task) {
+std::string why_not_pmp(const Problem& problem, Task) {
   return why_not_maximum(problem);
 }
 
@@ -144,7 +144,7 @@ void warn_of_approximation(const Problem& problem, RunFacts& facts) {
       "its error");
 }
 
-MarginalsResult marginals(const Problem& problem, const RunControl& control) {
+MarginalsResult marginals_by_pmp(const Problem& problem, const RunControl& control) {
   const Graph& graph = problem.compact_graph();
   MarginalsResult result;
   result.marginals.assign(graph.cardinalities, 0);
@@ -195,7 +195,7 @@ MarginalsResult marginals(const Problem& problem, const RunControl& control) {
   return result;
 }
 
-LogZResult logz(const Problem& problem, const RunControl& control) {
+LogZResult logz_by_pmp(const Problem& problem, const RunControl& control) {
   const Graph& graph = problem.compact_graph();
   double sum = 0, squares = 0, best = log_zero;
   const std::uint64_t draws =
@@ -229,7 +229,7 @@ LogZResult logz(const Problem& problem, const RunControl& control) {
   return result;
 }
 
-BestStateResult map(const Problem& problem, const RunControl& control) {
+BestStateResult map_by_pmp(const Problem& problem, const RunControl& control) {
   const Graph& graph = problem.compact_graph();
   BestStateResult result;
   result.log_score = log_zero;
@@ -255,7 +255,7 @@ BestStateResult map(const Problem& problem, const RunControl& control) {
   return result;
 }
 
-SampleResult sample(const Problem& problem, const RunControl& control, DrawConsumer& consumer) {
+SampleResult sample_by_pmp(const Problem& problem, const RunControl& control, DrawConsumer& consumer) {
   const Graph& graph = problem.compact_graph();
   SampleResult result;
   std::uint64_t broken = 0;
@@ -285,11 +285,11 @@ Method pmp_method() {
   return {"pmp",
           "perturb-and-max-product: independent approximate samples, each by one maximisation",
           "Lazaro-Gredilla, Dedieu and George 2021",
-          why_not,
-          marginals,
-          map,
-          logz,
-          sample,
+          why_not_pmp,
+          marginals_by_pmp,
+          map_by_pmp,
+          logz_by_pmp,
+          sample_by_pmp,
           "samples iterations damping pairs joint check checkpoint checkpoint-every resume",
           1e30,
           true};

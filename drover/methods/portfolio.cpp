@@ -24,7 +24,7 @@ namespace drover {
 
 namespace {
 
-constexpr double most_entries = 5e7;  // of all tables, as they are laid out for the search
+constexpr double most_exact_entries = 5e7;  // of all tables, as they are laid out for the search
 constexpr std::size_t most_variables = 20'000;
 constexpr double all_work = 4e9;  // table entries without a time limit: about half a minute
 constexpr double first_slice = 1e7, longest_slice = 4e8;
@@ -42,13 +42,13 @@ double table_entries(const Graph& graph) {
   return entries;
 }
 
-std::string why_not(const Problem& problem, Task) {
+std::string why_not_portfolio(const Problem& problem, Task) {
   if (problem.graph().size() > most_variables)
     return fmt::format("it has {} free variables, more than {}: annealing does more on so many",
                        problem.graph().size(), most_variables);
   const double entries = table_entries(problem.graph());
-  if (entries <= most_entries) return "";
-  return fmt::format("its tables would have {:.2g} entries, more than {:.0e}", entries, most_entries);
+  if (entries <= most_exact_entries) return "";
+  return fmt::format("its tables would have {:.2g} entries, more than {:.0e}", entries, most_exact_entries);
 }
 
 /// One connected part of the reduced model, and all that is at work on it.
@@ -119,13 +119,14 @@ class PartSearch {
 };
 
 /// The parts together.
-struct Standing {
+struct PortfolioStanding {
   double log_score = 0, upper = 0, work = 0, tolerance = 0;
   bool complete = true, proven = true;
 };
 
-Standing standing(const MaximumReduction& reduction, const std::vector<std::unique_ptr<PartSearch>>& parts) {
-  Standing all{reduction.constant(), reduction.constant()};
+PortfolioStanding standing_of(const MaximumReduction& reduction,
+                              const std::vector<std::unique_ptr<PartSearch>>& parts) {
+  PortfolioStanding all{reduction.constant(), reduction.constant()};
   for (const auto& part : parts) {
     all.log_score += part->search().log_score();
     all.upper += part->search().upper();
@@ -137,7 +138,7 @@ Standing standing(const MaximumReduction& reduction, const std::vector<std::uniq
   return all;
 }
 
-void report(const Standing& now, const RunControl& control) {
+void report(const PortfolioStanding& now, const RunControl& control) {
   const std::string phase =
       now.complete && std::isfinite(now.upper)
           ? fmt::format("best {}, at most {}", log_text(now.log_score, 6), log_text(now.upper, 6))
@@ -254,7 +255,7 @@ BestStateResult best_one(const Problem& problem, const RunControl& control) {
     }
 
   double slice = first_slice;
-  Standing now = standing(reduction, parts);
+  PortfolioStanding now = standing_of(reduction, parts);
   report(now, control);
   while (!now.proven && !(now.complete && control.should_stop()) &&
          (control.has_time_limit() || now.work < all_work)) {
@@ -267,7 +268,7 @@ BestStateResult best_one(const Problem& problem, const RunControl& control) {
         part->search().offer(find_supported_state(part->tables(), problem.options().seed));
     }
     slice = std::min(longest_slice, 1.2 * slice);
-    now = standing(reduction, parts);
+    now = standing_of(reduction, parts);
     report(now, control);
   }
 
@@ -296,7 +297,7 @@ BestStateResult best_one(const Problem& problem, const RunControl& control) {
   return result;
 }
 
-BestStateResult map(const Problem& problem, const RunControl& control) {
+BestStateResult map_by_portfolio(const Problem& problem, const RunControl& control) {
   if (problem.options().best == 1) return best_one(problem, control);
   // Half of the time for the best one.
   const RunControl half(control,
@@ -314,9 +315,9 @@ Method portfolio_method() {
           "state, a "
           "bound, a proof",
           "Allouche et al. 2015; Kolmogorov 2015; Hamze and de Freitas 2004",
-          why_not,
+          why_not_portfolio,
           nullptr,
-          map,
+          map_by_portfolio,
           nullptr,
           nullptr,
           "best",

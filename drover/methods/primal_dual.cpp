@@ -19,7 +19,7 @@ namespace {
 // Decomposing a table takes time in proportion to its entries and the components of its mixtures.
 constexpr std::size_t largest_table = 4096;
 
-std::string why_not(const Problem& problem, Task task) {
+std::string why_not_dual(const Problem& problem, Task task) {
   const Graph& graph = problem.graph();
   if (task == Task::logz && !graph.is_spin())
     return "its bound of log Z takes binary variables with strictly positive factors of one or two variables";
@@ -40,11 +40,11 @@ std::string why_not_by_mixtures(const Problem& problem, Task task) {
     return fmt::format(
         "the factors at a variable put its states up to {:.3g} nats apart; its arithmetic bears {:.0f}", span,
         most_nats);
-  return why_not(problem, task);
+  return why_not_dual(problem, task);
 }
 
 std::string why_not_primal_dual(const Problem& problem, Task task) {
-  return problem.graph().is_spin() ? why_not(problem, task) : why_not_by_mixtures(problem, task);
+  return problem.graph().is_spin() ? why_not_dual(problem, task) : why_not_by_mixtures(problem, task);
 }
 
 // Fitted decompositions stay exact, but one far from its factor would hardly ever let its variables move.
@@ -57,7 +57,7 @@ void check_fit(const DualPlan& plan, double tolerance) {
                     plan.worst_factor, plan.divergence, tolerance));
 }
 
-void note_plan(const TreePrimalDual& kernel, RunFacts& facts) {
+void note_dual_plan(const TreePrimalDual& kernel, RunFacts& facts) {
   const DualPlan& plan = kernel.plan();
   facts.details["forest_pairs"] = kernel.forest_links();
   facts.details["pairs"] = plan.links.size();
@@ -72,57 +72,50 @@ TreePrimalDual general_kernel(const Problem& problem, ForestChoice choice, std::
   return kernel;
 }
 
-// `use` gets the kernel, a few words that say which it is, and a function that adds what else is known of it.
-template <class Use>
-auto with_kernel(const Problem& problem, std::uint32_t chains, const Ranks& ranks, Use use) {
-  const auto nothing = [](RunFacts&) {};
-  if (problem.graph().is_spin()) {
-    const SpinGraph spins = spin_graph(problem.graph(), problem.control());
-    if (use_spread_chains(problem, chains, ranks))
-      return use(PrimalDualSpread(spins, ranks), "one chain by pairs and variables", nothing);
-    if (use_long_chains(problem, chains))
-      return use(PrimalDualChain(spins), "one chain by pairs and variables", nothing);
-    return use(PrimalDualLanes(spins), "chains as lanes", nothing);
-  }
-  const TreePrimalDual kernel = general_kernel(problem, ForestChoice::none, chains);
-  return use(kernel, "mixtures of any factors", [&](RunFacts& facts) {
-    note_plan(kernel, facts);
+void run_plain(const Problem& problem, const ChainOptions& options, const RunControl& control,
+               ChainTask& task) {
+  const auto run = [&](const auto& kernel, const char* kernel_name) -> RunFacts& {
+    RunFacts& facts = task.run("primal-dual", kernel);
+    facts.details["kernel"] = kernel_name;
+    return facts;
+  };
+  if (!problem.graph().is_spin()) {
+    const TreePrimalDual kernel = general_kernel(problem, ForestChoice::none, options.chains);
+    RunFacts& facts = run(kernel, "mixtures of any factors");
+    note_dual_plan(kernel, facts);
     warn_of_unknown_connectivity(problem, facts);
-  });
+    return;
+  }
+  const SpinGraph spins = spin_graph(problem.graph(), problem.control());
+  if (use_spread_chains(problem, options.chains, control.ranks()))
+    run(PrimalDualSpread(spins, control.ranks()), "one chain by pairs and variables");
+  else if (use_long_chains(problem, options.chains))
+    run(PrimalDualChain(spins), "one chain by pairs and variables");
+  else
+    run(PrimalDualLanes(spins), "chains as lanes");
 }
 
-struct PrimalDualAdapter {
-  static std::uint32_t default_chains(const Problem& problem) { return default_gibbs_chains(problem); }
+constexpr ChainSampler plain_sampler{default_gibbs_chains, run_plain};
 
-  template <class Go>
-  static auto run(const Problem& problem, const ChainOptions& options, const RunControl& control, Go go) {
-    return with_kernel(problem, options.chains, control.ranks(),
-                       [&](const auto& kernel, const char* kernel_name, auto note) {
-                         auto result = go("primal-dual", kernel);
-                         result.details["kernel"] = kernel_name;
-                         note(result);
-                         return result;
-                       });
-  }
-};
+std::uint32_t default_tree_chains(const Problem&) {
+  return 64;
+}
 
-struct TreeAdapter {
-  static std::uint32_t default_chains(const Problem&) { return 64; }
-  static double update_cost(const Problem&) { return 10; }
+double tree_update_cost(const Problem&) {
+  return 10;
+}
 
-  template <class Go>
-  static auto run(const Problem& problem, const ChainOptions& options, const RunControl&, Go go) {
-    const ForestChoice choice =
-        problem.options().dual.redraw ? ForestChoice::redrawn : ForestChoice::heaviest;
-    const TreePrimalDual kernel = general_kernel(problem, choice, options.chains);
-    auto result = go("tree-primal-dual", kernel);
-    note_plan(kernel, result);
-    warn_of_unknown_connectivity(problem, result);
-    return result;
-  }
-};
+void run_tree(const Problem& problem, const ChainOptions& options, const RunControl&, ChainTask& task) {
+  const ForestChoice choice = problem.options().dual.redraw ? ForestChoice::redrawn : ForestChoice::heaviest;
+  const TreePrimalDual kernel = general_kernel(problem, choice, options.chains);
+  RunFacts& facts = task.run("tree-primal-dual", kernel);
+  note_dual_plan(kernel, facts);
+  warn_of_unknown_connectivity(problem, facts);
+}
 
-LogZResult logz(const Problem& problem, const RunControl& control) {
+constexpr ChainSampler tree_sampler{default_tree_chains, run_tree, tree_update_cost};
+
+LogZResult logz_by_primal_dual(const Problem& problem, const RunControl& control) {
   const DualLogZOptions options = dual_bound_options(problem, control);
   return dual_bound_result(problem, options,
                            dual_log_z(spin_edges(spin_graph(problem.graph(), problem.control())), options));
@@ -131,15 +124,15 @@ LogZResult logz(const Problem& problem, const RunControl& control) {
 }  // namespace
 
 Method primal_dual_method() {
-  Method method = chain_method<PrimalDualAdapter>(
+  Method method = chain_method<plain_sampler>(
       "primal-dual", "Gibbs over variables and the duals of their factors in turn; no colouring",
       "Mescheder, Nowozin and Geiger 2016", why_not_primal_dual, "tolerance");
-  method.logz = logz;
+  method.logz = logz_by_primal_dual;
   return method;
 }
 
 Method tree_primal_dual_method() {
-  return chain_method<TreeAdapter>(
+  return chain_method<tree_sampler>(
       "tree-primal-dual", "all variables jointly over a spanning forest, duals for the other factors",
       "Mescheder, Nowozin and Geiger 2016", why_not_by_mixtures, "tolerance redraw");
 }

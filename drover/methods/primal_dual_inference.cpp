@@ -17,13 +17,13 @@ namespace drover {
 
 namespace {
 
-std::string why_not(const Problem& problem, Task) {
+std::string why_not_dual_inference(const Problem& problem, Task) {
   if (problem.graph().is_spin()) return "";
   return "it takes binary variables with strictly positive factors of one or two variables";
 }
 
 // One climb from the signs of the fields, then from random states: as many climbs as chains are asked for.
-BestStateResult map(const Problem& problem, const RunControl& control) {
+BestStateResult map_by_dual_inference(const Problem& problem, const RunControl& control) {
   const PrimalDualEm em(spin_edges(spin_graph(problem.graph(), problem.control())),
                         problem.options().dual.forest);
   const std::uint32_t climbs = problem.options().chains.count.value_or(16);
@@ -122,7 +122,7 @@ MeanFieldRun run_mean_field(const Problem& problem, const RunControl& control, R
   return std::move(best.run);
 }
 
-MarginalsResult marginals(const Problem& problem, const RunControl& control) {
+MarginalsResult marginals_by_dual_inference(const Problem& problem, const RunControl& control) {
   MarginalsResult result;
   const MeanFieldRun run = run_mean_field(problem, control, result);
   const std::size_t size = problem.graph().size();
@@ -145,7 +145,7 @@ MarginalsResult marginals(const Problem& problem, const RunControl& control) {
   return result;
 }
 
-LogZResult logz(const Problem& problem, const RunControl& control) {
+LogZResult logz_by_dual_inference(const Problem& problem, const RunControl& control) {
   LogZResult result;
   result.log_z = result.lower = run_mean_field(problem, control, result).bound;
   result.bound = Bound::lower;
@@ -159,9 +159,9 @@ Method primal_dual_em_method() {
       "primal-dual-em",
       "EM over the duals of all factors: all variables climb at once; with the forest option, trees at once",
       "Mescheder, Nowozin and Geiger 2016",
-      why_not,
+      why_not_dual_inference,
       nullptr,
-      map,
+      map_by_dual_inference,
       nullptr,
       nullptr,
       "chains forest"};
@@ -173,10 +173,10 @@ Method primal_dual_mean_field_method() {
       "mean field over variables and duals in turn, finished by ordinary mean field; with the forest option, "
       "over trees",
       "Mescheder, Nowozin and Geiger 2016",
-      why_not,
-      marginals,
+      why_not_dual_inference,
+      marginals_by_dual_inference,
       nullptr,
-      logz,
+      logz_by_dual_inference,
       nullptr,
       "chains iterations forest"};
 }

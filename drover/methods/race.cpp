@@ -529,7 +529,7 @@ std::string why_not_race(const Problem& problem, Task) {
   return why_not(method_named("blocked-gibbs"), problem, Task::marginals);
 }
 
-MarginalsResult marginals(const Problem& problem, const RunControl& control) {
+MarginalsResult marginals_by_race(const Problem& problem, const RunControl& control) {
   return Race(problem, control).run();
 }
 
@@ -540,7 +540,7 @@ Method race_method() {
           "pilots of all samplers that fit; the one that learns most per work goes on until it has converged",
           "Karnin, Koren and Somekh 2013; Margossian et al. 2024",
           why_not_race,
-          marginals,
+          marginals_by_race,
           nullptr,
           nullptr,
           nullptr,

@@ -21,6 +21,13 @@ struct SweepSize {
   double entries = 0;
 };
 
+/// What a kernel makes of the graph, where that is something else.
+struct KernelWork {
+  std::size_t largest_block = 0;  ///< entries; 0: it draws no blocks
+  double block_entries = 0;       ///< of all blocks, in one sweep
+  double replicas = 1;            ///< of every chain
+};
+
 /// Of the graph itself; methods with tables of their own put theirs into `entries`.
 SweepSize sweep_size(const Graph& graph);
 

@@ -31,36 +31,30 @@ std::string why_not_partial(const Problem& problem, Task) {
   return no_bonds(problem.graph());
 }
 
-struct ClusterAdapter {
-  static std::uint32_t default_chains(const Problem&) { return 32; }
-};
+std::uint32_t default_cluster_chains(const Problem&) {
+  return 32;
+}
 
-struct WholeAdapter : ClusterAdapter {
-  template <class Go>
-  static auto run(const Problem& problem, const ChainOptions&, const RunControl&, Go go) {
-    return go("swendsen-wang", SwendsenWang(problem.graph(), 1));
-  }
-};
+void run_whole(const Problem& problem, const ChainOptions&, const RunControl&, ChainTask& task) {
+  task.run("swendsen-wang", SwendsenWang(problem.graph(), 1));
+}
 
-struct PartialAdapter : ClusterAdapter {
-  template <class Go>
-  static auto run(const Problem& problem, const ChainOptions&, const RunControl&, Go go) {
-    return go("partial-swendsen-wang", SwendsenWang(problem.graph(), problem.options().dual.bond_share));
-  }
-};
+void run_partial(const Problem& problem, const ChainOptions&, const RunControl&, ChainTask& task) {
+  task.run("partial-swendsen-wang", SwendsenWang(problem.graph(), problem.options().dual.bond_share));
+}
 
-struct GeneralizedAdapter : ClusterAdapter {
-  template <class Go>
-  static auto run(const Problem& problem, const ChainOptions&, const RunControl&, Go go) {
-    Moves moves;
-    auto result = go("generalized-swendsen-wang", GeneralizedSwendsenWang(problem.graph()),
-                     [&](const Moves& all) { moves = all; });
-    result.details["acceptance"] = moves.acceptance();
-    return result;
-  }
-};
+void run_generalized(const Problem& problem, const ChainOptions&, const RunControl&, ChainTask& task) {
+  Moves moves;
+  RunFacts& facts = task.run("generalized-swendsen-wang", GeneralizedSwendsenWang(problem.graph()),
+                             [&](const ChainRun& run) { moves = run.totals<GeneralizedSwendsenWang>(); });
+  facts.details["acceptance"] = moves.acceptance();
+}
 
-LogZResult logz(const Problem& problem, const RunControl& control) {
+constexpr ChainSampler whole_sampler{default_cluster_chains, run_whole},
+    partial_sampler{default_cluster_chains, run_partial},
+    generalized_sampler{default_cluster_chains, run_generalized};
+
+LogZResult logz_by_swendsen_wang(const Problem& problem, const RunControl& control) {
   const DualLogZOptions options = dual_bound_options(problem, control);
   return dual_bound_result(problem, options, cluster_log_z(problem.graph(), options));
 }
@@ -78,21 +72,21 @@ std::string why_not_generalized(const Problem& problem, Task) {
 }  // namespace
 
 Method swendsen_wang_method() {
-  Method method = chain_method<WholeAdapter>(
+  Method method = chain_method<whole_sampler>(
       "swendsen-wang", "clusters of satisfied pairs drawn anew together; spin and Potts models",
       "Swendsen and Wang 1987", why_not_whole);
-  method.logz = logz;
+  method.logz = logz_by_swendsen_wang;
   return method;
 }
 
 Method partial_swendsen_wang_method() {
-  return chain_method<PartialAdapter>(
+  return chain_method<partial_sampler>(
       "partial-swendsen-wang", "smaller clusters than Swendsen-Wang, the rest of each pair dualised",
       "Higdon 1998; Mescheder, Nowozin and Geiger 2016", why_not_partial, "bond-share");
 }
 
 Method generalized_swendsen_wang_method() {
-  return chain_method<GeneralizedAdapter>(
+  return chain_method<generalized_sampler>(
       "generalized-swendsen-wang", "cluster moves with an acceptance step, for any strictly positive factors",
       "Barbu and Zhu 2005", why_not_generalized);
 }

@@ -10,7 +10,7 @@ namespace drover {
 
 namespace {
 
-std::string why_not(const Problem& problem, Task) {
+std::string why_not_tempering(const Problem& problem, Task) {
   if (problem.graph().size() == 0) return "";
   return broken_connectivity(problem);
 }
@@ -40,48 +40,53 @@ LadderOptions ladder_options(const Problem& problem, const ChainOptions& chains,
 }
 
 /// Pins the rungs that a checkpoint's replicas stand on.
-std::string run_name(const Ladder& ladder) {
+std::string tempering_run_name(const Ladder& ladder) {
   std::string name = "tempering";
   for (double inverse : ladder.inverse_temperatures) name += fmt::format(" {:.6g}", inverse);
   return name;
 }
 
-template <class Result>
-void add_report(const Ladder& ladder, const SwapCounts& counts, Result& result) {
+void add_report(const Ladder& ladder, const SwapCounts& counts, ChainTask& task, RunFacts& facts) {
   const TemperingReport report = tempering_report(ladder, counts);
-  result.details = details_of(report);
+  facts.details = details_of(report);
   if (report.round_trips > 0) return;
-  result.warnings.emplace_back(
+  facts.warnings.emplace_back(
       "tempering made no round trip between the hottest and the coldest temperature: do not "
       "trust it to have seen every mode; take more sweeps");
-  if constexpr (requires { result.converged; }) result.converged = false;
+  task.not_converged();
 }
 
-struct TemperingAdapter {
-  static std::uint32_t default_chains(const Problem&) { return 16; }
-  static double update_cost(const Problem&) { return tempering_cost; }
+std::uint32_t default_tempering_chains(const Problem&) {
+  return 16;
+}
 
-  template <class Go>
-  static auto run(const Problem& problem, const ChainOptions& options, const RunControl& control, Go go) {
-    return with_lane_kernel(problem, options.chains, [&](const auto& kernel) {
-      const Ladder ladder = tune_ladder(problem.graph(), kernel, ladder_options(problem, options, control));
-      const Tempering tempering(kernel, ladder);
-      SwapCounts counts;
-      auto result = go(run_name(ladder), tempering, [&](const SwapCounts& all) { counts = all; });
-      result.resolved["temperatures"] = ladder.rungs();
-      add_report(ladder, counts, result);
-      warn_of_unknown_connectivity(problem, result);
-      return result;
+double tempering_update_cost(const Problem&) {
+  return tempering_cost;
+}
+
+void run_tempering(const Problem& problem, const ChainOptions& options, const RunControl& control,
+                   ChainTask& task) {
+  with_lane_kernel(problem, options.chains, [&](const auto& kernel) {
+    const Ladder ladder = tune_ladder(problem.graph(), kernel, ladder_options(problem, options, control));
+    const Tempering tempering(kernel, ladder);
+    SwapCounts counts;
+    RunFacts& facts = task.run(tempering_run_name(ladder), tempering, [&](const ChainRun& run) {
+      counts = run.totals<std::remove_cvref_t<decltype(tempering)>>();
     });
-  }
-};
+    facts.resolved["temperatures"] = ladder.rungs();
+    add_report(ladder, counts, task, facts);
+    warn_of_unknown_connectivity(problem, facts);
+  });
+}
+
+constexpr ChainSampler tempering_sampler{default_tempering_chains, run_tempering, tempering_update_cost};
 
 }  // namespace
 
 Method tempering_method() {
-  return chain_method<TemperingAdapter>(
+  return chain_method<tempering_sampler>(
       "tempering", "parallel tempering: Gibbs at a ladder of temperatures that exchange states",
-      "Geyer 1991; Syed et al. 2022", why_not, "scan temperatures min-inverse-temperature");
+      "Geyer 1991; Syed et al. 2022", why_not_tempering, "scan temperatures min-inverse-temperature");
 }
 
 }  // namespace drover

@@ -11,7 +11,8 @@ namespace drover {
 namespace {
 
 /// Values from -1 to +1, or levels from 0 to 1.
-ReportImage picture(std::string title, const Denoised& result, std::span<const double> values, bool levels) {
+ReportImage denoise_picture(std::string title, const Denoised& result, std::span<const double> values,
+                            bool levels) {
   ReportImage image{std::move(title), result.noisy.width, result.noisy.height, {}, true};
   image.values.reserve(values.size());
   for (double value : values)
@@ -35,10 +36,10 @@ std::string page_of(const Denoised& result, const std::string& json) {
       {"Seconds", fmt::format("{:.3f}", origin.seconds)}};
   add_verdict(judge(result), page);
   page.warnings = origin.warnings;
-  page.images.push_back(picture("Before", result, result.noisy.values, false));
-  page.images.push_back(picture("After", result, result.output.levels, true));
-  if (!result.truth.empty()) page.images.push_back(picture("Truth", result, result.truth, false));
-  page.images.push_back(picture("Posterior mean", result, result.mean, false));
+  page.images.push_back(denoise_picture("Before", result, result.noisy.values, false));
+  page.images.push_back(denoise_picture("After", result, result.output.levels, true));
+  if (!result.truth.empty()) page.images.push_back(denoise_picture("Truth", result, result.truth, false));
+  page.images.push_back(denoise_picture("Posterior mean", result, result.mean, false));
   page.result_json = json;
   return render_report(page);
 }

@@ -16,8 +16,8 @@ namespace {
 constexpr std::size_t most_shown = 64;
 
 /// Rows side by side as one picture, eight to a line; empty when rows are no images.
-ReportImage picture(const std::string& title, const BitBatch& rows, std::size_t variables,
-                    std::optional<std::uint32_t> asked_width, std::size_t most = most_shown) {
+ReportImage learn_picture(const std::string& title, const BitBatch& rows, std::size_t variables,
+                          std::optional<std::uint32_t> asked_width, std::size_t most = most_shown) {
   ReportImage image;
   const auto root = static_cast<std::size_t>(std::lround(std::sqrt(static_cast<double>(variables))));
   const std::size_t width = asked_width ? *asked_width : root * root == variables ? root : 0;
@@ -94,8 +94,8 @@ std::string page_of(const LearnResult& result, const std::string& json,
   std::vector<std::uint32_t> rows(n == 0 ? 0 : result.shown_rows.size() / n);
   std::iota(rows.begin(), rows.end(), 0U);
   for (ReportImage& image : std::vector<ReportImage>{
-           picture("Samples of the model", result.samples, n, image_width),
-           picture("Rows of the data", bit_batch(result.shown_rows, n, rows), n, image_width)})
+           learn_picture("Samples of the model", result.samples, n, image_width),
+           learn_picture("Rows of the data", bit_batch(result.shown_rows, n, rows), n, image_width)})
     if (image.width > 0) page.images.push_back(std::move(image));
   std::vector<Value> over_time;
   for (const std::vector<Value>& shown : result.fit.check_samples)
@@ -103,8 +103,8 @@ std::string page_of(const LearnResult& result, const std::string& json,
   if (n > 0 && !over_time.empty()) {
     rows.resize(over_time.size() / n);
     std::iota(rows.begin(), rows.end(), 0U);
-    ReportImage image = picture("Samples over training: a line per check, the last at the bottom",
-                                bit_batch(over_time, n, rows), n, image_width, rows.size());
+    ReportImage image = learn_picture("Samples over training: a line per check, the last at the bottom",
+                                      bit_batch(over_time, n, rows), n, image_width, rows.size());
     if (image.width > 0) page.images.push_back(std::move(image));
   }
   page.result_json = json;

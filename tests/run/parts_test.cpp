@@ -54,7 +54,7 @@ ChainOptions few_sweeps() {
 template <class Whole>
 void expect_same_bits(const Model& model, bool duals, std::uint32_t parts) {
   const Whole kernel(spin_graph(compile(model)));
-  ChainRun<Whole> alone(kernel, few_sweeps());
+  ChainRun alone(kernel, few_sweeps());
   alone.run(no_control());
   alone.finish();
   const TemporaryFolder place;
@@ -67,7 +67,7 @@ void expect_same_bits(const Model& model, bool duals, std::uint32_t parts) {
       RunControl control;
       control.share_with(ranks);
       const PartSpread spread(load_parts(folder, control).held, ranks);
-      ChainRun<PartSpread> run(spread, few_sweeps(), ranks);
+      ChainRun run(spread, few_sweeps(), ranks);
       run.run(control);
       run.finish();
       EXPECT_EQ(run.trace().scores, alone.trace().scores) << count << " ranks";

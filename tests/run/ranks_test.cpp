@@ -57,10 +57,10 @@ struct Outcome {
 template <class K>
 Outcome outcome(const K& kernel, const ChainOptions& options, const Ranks& ranks, std::string from = "",
                 bool finish = true) {
-  ChainRun<K> run(kernel, options, ranks);
+  ChainRun run(kernel, options, ranks);
   if (!from.empty()) {
     LoadArchive archive(std::move(from));
-    ChainRun<K> whole(kernel, options);
+    ChainRun whole(kernel, options);
     whole.visit(archive);
     EXPECT_TRUE(archive.at_end());
     run.take_part_of(std::move(whole));
@@ -172,14 +172,14 @@ void expect_same_bits(const AnyGraph& graph,
                       const More&... more) {  // `more` is what constructors take after the graph
   const ChainOptions options = options_of(2, 60);
   const Whole kernel(graph, more...);
-  ChainRun<Whole> alone(kernel, options);
+  ChainRun alone(kernel, options);
   Heard heard;
   alone.run(no_control(), heard.callback());
   alone.finish();
   for (std::uint32_t count : {1U, 2U, 3U, 4U, 8U})
     testing::run_ranks(count, [&](const Ranks& ranks) {
       const Spread spread(graph, more..., ranks);
-      ChainRun<Spread> run(spread, options, ranks);
+      ChainRun run(spread, options, ranks);
       Heard heard_here;
       run.run(no_control(), heard_here.callback());
       run.finish();

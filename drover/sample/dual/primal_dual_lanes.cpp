@@ -4,9 +4,9 @@
 #include <cassert>
 #include <cmath>
 
+#include "drover/sample/dual/primal_dual_plain.hpp"
 #include "drover/sample/lane_random.hpp"
 #include "drover/sample/lane_random_targets.hpp"
-#include "drover/sample/dual/primal_dual_plain.hpp"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "drover/sample/dual/primal_dual_lanes.cpp"
@@ -19,7 +19,7 @@ HWY_BEFORE_NAMESPACE();
 namespace drover {
 namespace HWY_NAMESPACE {
 
-using View = PrimalDualLanes::View;
+using DualLanesView = PrimalDualLanes::View;
 using DualEdge = PrimalDualLanes::DualEdge;
 using Thresholds = PrimalDualLanes::Thresholds;
 
@@ -77,7 +77,7 @@ HWY_INLINE std::uint64_t draw_below(const WordVector* HWY_RESTRICT rows, Thresho
 // Where the random numbers of a sweep are: two edges or two variables share a site, and each has one of its
 // own in reserve.
 struct Sites {
-  explicit Sites(const View& view)
+  explicit Sites(const DualLanesView& view)
       : variable_pairs(static_cast<std::uint32_t>((view.edge_count + 1) / 2)),
         edges(variable_pairs + static_cast<std::uint32_t>((view.size + 1) / 2)),
         variables(edges + static_cast<std::uint32_t>(view.edge_count)) {}
@@ -100,8 +100,8 @@ HWY_INLINE std::uint64_t draw_dual(const DualEdge& edge, const std::uint64_t* HW
   return words[edge.first] ^ (noise | (coin & differ));
 }
 
-void draw_duals(const View& view, const std::uint64_t* HWY_RESTRICT words, const LaneWords& lane_words,
-                const Sites& sites, std::uint64_t* HWY_RESTRICT duals) {
+void draw_duals(const DualLanesView& view, const std::uint64_t* HWY_RESTRICT words,
+                const LaneWords& lane_words, const Sites& sites, std::uint64_t* HWY_RESTRICT duals) {
   WordVector rows[vector_count];
   for (std::size_t e = 0; e < view.edge_count; ++e) {
     if (e % 2 == 0) lane_words.draw(static_cast<std::uint32_t>(e / 2), rows);
@@ -121,7 +121,7 @@ HWY_INLINE ByteVector byte_index(const std::uint64_t* HWY_RESTRICT words,
   return index;
 }
 
-HWY_INLINE std::uint64_t draw_from_thresholds(const View& view, std::size_t i,
+HWY_INLINE std::uint64_t draw_from_thresholds(const DualLanesView& view, std::size_t i,
                                               const std::uint64_t* HWY_RESTRICT duals,
                                               const WordVector* HWY_RESTRICT rows,
                                               const LaneWords& lane_words, std::uint32_t site) {
@@ -140,8 +140,8 @@ HWY_INLINE std::uint64_t draw_from_thresholds(const View& view, std::size_t i,
 
 // Products of odds, or sums of fields, of all 64 lanes.
 template <bool product>
-HWY_INLINE void combine_duals(const View& view, std::size_t i, const std::uint64_t* HWY_RESTRICT duals,
-                              FloatVector* HWY_RESTRICT totals) {
+HWY_INLINE void combine_duals(const DualLanesView& view, std::size_t i,
+                              const std::uint64_t* HWY_RESTRICT duals, FloatVector* HWY_RESTRICT totals) {
   const float start = product ? view.bias_odds[i] : view.bias[i];
   for (std::size_t k = 0; k < vector_count; ++k) totals[k] = hn::Set(FloatTag(), start);
   for (std::size_t g = view.group_begin[i]; g < view.group_begin[i + 1]; ++g)
@@ -155,7 +155,7 @@ HWY_INLINE void add_probabilities(const FloatVector* HWY_RESTRICT totals, float*
 }
 
 template <bool product, bool summed>
-HWY_INLINE void draw_variables(const View& view, const std::uint64_t* HWY_RESTRICT duals,
+HWY_INLINE void draw_variables(const DualLanesView& view, const std::uint64_t* HWY_RESTRICT duals,
                                const LaneWords& lane_words, const Sites& sites,
                                std::uint64_t* HWY_RESTRICT words, float* HWY_RESTRICT sums) {
   WordVector rows[vector_count];
@@ -178,8 +178,8 @@ HWY_INLINE void draw_variables(const View& view, const std::uint64_t* HWY_RESTRI
 }
 
 // sums may be null: not wanted.
-void sweep_primal_dual(const View& view, std::uint64_t* words, std::uint64_t* duals, const LaneRandom& random,
-                       std::uint32_t batch, std::uint64_t sweep, float* sums) {
+void sweep_primal_dual(const DualLanesView& view, std::uint64_t* words, std::uint64_t* duals,
+                       const LaneRandom& random, std::uint32_t batch, std::uint64_t sweep, float* sums) {
   const LaneWords lane_words(random, batch, sweep);
   const Sites sites(view);
   draw_duals(view, words, lane_words, sites, duals);

@@ -20,7 +20,7 @@ HWY_BEFORE_NAMESPACE();
 namespace drover {
 namespace HWY_NAMESPACE {
 
-using View = GibbsSpinChain::View;
+using SpinChainView = GibbsSpinChain::View;
 using Unit = GibbsSpinChain::Unit;
 
 // The 64 bits from position p on.
@@ -42,8 +42,9 @@ HWY_INLINE FloatMask gathered_bits(const std::uint64_t* HWY_RESTRICT words,
 
 // Fields (or, as a product, exp(-f)) of a unit: start[lane] and the terms of all neighbours that are 1.
 template <bool product>
-HWY_INLINE void combine_unit(const View& view, const Unit& unit, const std::uint64_t* HWY_RESTRICT words,
-                             const float* HWY_RESTRICT terms, FloatVector* HWY_RESTRICT totals) {
+HWY_INLINE void combine_unit(const SpinChainView& view, const Unit& unit,
+                             const std::uint64_t* HWY_RESTRICT words, const float* HWY_RESTRICT terms,
+                             FloatVector* HWY_RESTRICT totals) {
   const FloatTag d;
   const std::size_t vectors = unit.stride / vector_lanes;
   for (std::uint32_t slot = 0; slot < unit.degree; ++slot) {
@@ -69,7 +70,7 @@ HWY_INLINE void combine_unit(const View& view, const Unit& unit, const std::uint
 }
 
 template <bool product, bool summed>
-HWY_INLINE void sweep_range(const View& view, std::uint64_t* HWY_RESTRICT words,
+HWY_INLINE void sweep_range(const SpinChainView& view, std::uint64_t* HWY_RESTRICT words,
                             std::span<const std::uint32_t> units, float inverse_temperature,
                             const LaneWords& lane_words, float* HWY_RESTRICT sums) {
   const FloatTag d;
@@ -97,8 +98,8 @@ HWY_INLINE void sweep_range(const View& view, std::uint64_t* HWY_RESTRICT words,
 }
 
 // Draws units, which must be of one colour. With `odds`, at temperature 1 from products.
-void sweep_units(const View& view, std::uint64_t* words, std::span<const std::uint32_t> units, bool odds,
-                 float inverse_temperature, const LaneRandom& random, std::uint32_t chain,
+void sweep_units(const SpinChainView& view, std::uint64_t* words, std::span<const std::uint32_t> units,
+                 bool odds, float inverse_temperature, const LaneRandom& random, std::uint32_t chain,
                  std::uint64_t sweep, float* sums) {
   const LaneWords lane_words(random, chain, sweep);
   if (odds) {
@@ -114,7 +115,8 @@ void sweep_units(const View& view, std::uint64_t* words, std::span<const std::ui
 }
 
 // sum_i x_i (bias_i + 1/2 sum_j weight_ij x_j) over units.
-WholeSum score_units(const View& view, const std::uint64_t* words, std::span<const std::uint32_t> units) {
+WholeSum score_units(const SpinChainView& view, const std::uint64_t* words,
+                     std::span<const std::uint32_t> units) {
   const FloatTag d;
   WholeSum total;
   for (const std::uint32_t u : units) {

@@ -22,13 +22,13 @@ HWY_BEFORE_NAMESPACE();
 namespace drover {
 namespace HWY_NAMESPACE {
 
-using View = GibbsSpinLanes::View;
+using SpinLanesView = GibbsSpinLanes::View;
 
 #if HWY_TARGET <= HWY_AVX3
 
 // Draws a variable of at most four neighbours from its table of thresholds.
 template <bool summed>
-HWY_INLINE std::uint64_t draw_from_table(const View& view, const std::uint64_t* HWY_RESTRICT words,
+HWY_INLINE std::uint64_t draw_from_table(const SpinLanesView& view, const std::uint64_t* HWY_RESTRICT words,
                                          std::size_t i, const WordVector* HWY_RESTRICT random,
                                          float* HWY_RESTRICT sums) {
   const WordTag d;
@@ -49,14 +49,15 @@ inline constexpr bool has_tables = true;
 #else
 
 template <bool summed>
-std::uint64_t draw_from_table(const View&, const std::uint64_t*, std::size_t, const WordVector*, float*);
+std::uint64_t draw_from_table(const SpinLanesView&, const std::uint64_t*, std::size_t, const WordVector*,
+                              float*);
 inline constexpr bool has_tables = false;
 
 #endif
 
 // Draws any variable at temperature 1 from exp(-f), made as a product.
 template <bool summed>
-HWY_INLINE std::uint64_t draw_from_odds(const View& view, const std::uint64_t* HWY_RESTRICT words,
+HWY_INLINE std::uint64_t draw_from_odds(const SpinLanesView& view, const std::uint64_t* HWY_RESTRICT words,
                                         std::size_t i, const WordVector* HWY_RESTRICT random,
                                         float* HWY_RESTRICT sums) {
   FloatVector odds[vector_count];
@@ -71,7 +72,7 @@ HWY_INLINE std::uint64_t draw_from_odds(const View& view, const std::uint64_t* H
 
 // Draws any variable from its 64 fields.
 template <bool tempered, bool summed>
-HWY_INLINE std::uint64_t draw_from_fields(const View& view, const std::uint64_t* HWY_RESTRICT words,
+HWY_INLINE std::uint64_t draw_from_fields(const SpinLanesView& view, const std::uint64_t* HWY_RESTRICT words,
                                           std::size_t i, const float* HWY_RESTRICT inverse_temperatures,
                                           const WordVector* HWY_RESTRICT random, float* HWY_RESTRICT sums) {
   const FloatTag d;
@@ -90,21 +91,21 @@ HWY_INLINE std::uint64_t draw_from_fields(const View& view, const std::uint64_t*
 // How many variables ahead of its use memory is asked for.
 inline constexpr std::size_t words_ahead = 12, rows_ahead = 24;
 
-HWY_INLINE void prefetch_row(const View& view, std::size_t i) {
+HWY_INLINE void prefetch_row(const SpinLanesView& view, std::size_t i) {
   hwy::Prefetch(view.neighbours + std::size_t{4} * view.group_begin[i]);
   hwy::Prefetch(view.weights + std::size_t{4} * view.group_begin[i]);
   if (has_tables && view.table[i] != GibbsSpinLanes::no_table)
     hwy::Prefetch(view.thresholds + std::size_t{16} * view.table[i]);
 }
 
-HWY_INLINE void prefetch_words(const View& view, const std::uint64_t* words, std::size_t i) {
+HWY_INLINE void prefetch_words(const SpinLanesView& view, const std::uint64_t* words, std::size_t i) {
   for (std::size_t e = std::size_t{4} * view.group_begin[i]; e < std::size_t{4} * view.group_begin[i + 1];
        ++e)
     hwy::Prefetch(words + view.neighbours[e]);
 }
 
 template <bool tempered, bool summed>
-HWY_INLINE void sweep_all(const View& view, std::uint64_t* HWY_RESTRICT words,
+HWY_INLINE void sweep_all(const SpinLanesView& view, std::uint64_t* HWY_RESTRICT words,
                           const float* HWY_RESTRICT inverse_temperatures,
                           const std::uint32_t* HWY_RESTRICT order, const LaneWords& lane_words,
                           float* HWY_RESTRICT sums) {
@@ -127,7 +128,7 @@ HWY_INLINE void sweep_all(const View& view, std::uint64_t* HWY_RESTRICT words,
 }
 
 // inverse_temperatures, order and sums may be null: all one, ascending, not wanted.
-void sweep_lanes(const View& view, std::uint64_t* words, const float* inverse_temperatures,
+void sweep_lanes(const SpinLanesView& view, std::uint64_t* words, const float* inverse_temperatures,
                  const std::uint32_t* order, const LaneRandom& random, std::uint32_t batch,
                  std::uint64_t sweep, float* sums) {
   const LaneWords lane_words(random, batch, sweep);
@@ -145,7 +146,8 @@ void sweep_lanes(const View& view, std::uint64_t* words, const float* inverse_te
 
 // Adds sum_i x_i (bias_i + 1/2 sum_j weight_ij x_j) to every lane's score; floats within a block of
 // variables, then double.
-void add_scores(const View& view, const std::uint64_t* HWY_RESTRICT words, double* HWY_RESTRICT scores) {
+void add_scores(const SpinLanesView& view, const std::uint64_t* HWY_RESTRICT words,
+                double* HWY_RESTRICT scores) {
   constexpr std::size_t block = 32;
   const FloatTag d;
   for (std::size_t begin = 0; begin < view.size; begin += block) {
