@@ -119,7 +119,7 @@ format: ## format every source
 	@git ls-files '*.cpp' '*.hpp' | xargs clang-format -i
 
 tidy: setup-test ## run clang-tidy over the library and the command
-	@cmake --preset release -B build-tidy -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON > /dev/null
+	@cmake --preset release -B build-tidy -DDROVER_BATCHES=OFF -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON > /dev/null
 	@git ls-files 'drover/*.cpp' 'app/*.cpp' | xargs -P$(JOBS) -n1 clang-tidy -p build-tidy --quiet
 
 sanitize: setup-test ## run the tests under the address, undefined and thread sanitizers
