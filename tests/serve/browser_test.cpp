@@ -282,7 +282,7 @@ TEST_F(LiveBrowser, FiguresAreWrittenAsTheLibraryWritesThem) {
     EXPECT_EQ(said[i][2], error_text(value)) << value;
     EXPECT_EQ(said[i][3], log_text(value)) << value;
     EXPECT_EQ(said[i][4], log_text(value, 7)) << value;
-    if (value < 0 || (value > 1e20 && !std::isinf(value))) continue;  // are neither
+    if (std::signbit(value) || (value > 1e20 && !std::isinf(value))) continue;  // are neither
     EXPECT_EQ(said[i][0], rhat_text(value)) << value;
     EXPECT_EQ(said[i][1], ess_text(value)) << value;
   }
