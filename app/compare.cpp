@@ -56,12 +56,13 @@ int run_compare(const Call& call, Compare& compare_call) {
 
 Command compare_command() {
   auto compare_call = std::make_shared<Compare>();
-  Command command{"compare",
-                  "how far two sets of samples are apart: MMD, single and pair statistics",
-                  {{"A", "a data table: .csv, .tsv, .npz (draws too), IDX"}, {"B", "another"}},
-                  "drover compare models/garden.csv models/garden.csv",
-                  {},
-                  [compare_call](const Call& call) { return run_compare(call, *compare_call); }};
+  Command command{
+      "compare",
+      "how far two sets of samples are apart: MMD, single and pair statistics",
+      {{"A", "a data table (.csv, .tsv, .npz, IDX) or draws (.csv, .npz, .nc)"}, {"B", "another"}},
+      "drover compare models/garden.csv models/garden.csv",
+      {},
+      [compare_call](const Call& call) { return run_compare(call, *compare_call); }};
   describe(command.options, compare_call->data);
   describe(command.options, compare_call->limits);
   describe(command.options, compare_call->output, "write the result here: .json", false);

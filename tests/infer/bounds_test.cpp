@@ -1,6 +1,7 @@
 // Upper bounds of log Z and of the best score, against enumeration.
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cmath>
 #include <limits>
 
@@ -184,23 +185,21 @@ TEST(LpRelaxation, SolvesAttractivePairs) {
   }
 }
 
-// Slices of the simplex method: stopped after the first, or gone on with until the optimum.
+// Asked for the end while the simplex method runs, it gives what it has; else it goes on until the optimum.
 TEST(LpRelaxation, CanBeStopped) {
-  const Graph graph = compile(ising(grid_edges(60, 60, false), Draw::normal(0, 1), Draw::normal(0, 1), 1));
-  const double upper = solve_lp_relaxation(graph).upper;
-  int asked = 0;
+  const Graph graph = compile(ising(grid_edges(100, 100, false), Draw::normal(0, 1), Draw::normal(0, 1), 1));
+  std::atomic<int> asked = 0;
   RunControl impatient, patient;
-  impatient.stop_when([&] { return ++asked > 0; });
+  impatient.stop_when([&] { return ++asked > 1; });
   patient.stop_when([&] { return ++asked < 0; });
   const LpResult stopped = solve_lp_relaxation(graph, impatient);
-  EXPECT_EQ(asked, 1);
   EXPECT_FALSE(stopped.solved);
   EXPECT_EQ(stopped.upper, std::numeric_limits<double>::infinity());
   EXPECT_EQ(stopped.state.size(), graph.size());
   const LpResult whole = solve_lp_relaxation(graph, patient);
-  EXPECT_GT(asked, 2);
+  EXPECT_GT(asked, 4);
   EXPECT_TRUE(whole.solved);
-  EXPECT_NEAR(whole.upper, upper, 1e-6 * std::abs(upper));
+  EXPECT_NEAR(whole.upper, solve_lp_relaxation(graph).upper, 1e-6 * std::abs(whole.upper));
 }
 
 }  // namespace

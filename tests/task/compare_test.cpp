@@ -87,6 +87,40 @@ TEST(CompareTask, DrawsOfEveryFormatAreReadAlike) {
     EXPECT_EQ(table.rows, 200U);
     EXPECT_EQ(table.values, tables.front().values) << table.source;
     EXPECT_EQ(table.cardinalities, (std::vector<std::uint32_t>{3, 2})) << table.source;
+    // Columns in another order, and one by itself, by name or number.
+    const DataTable turned = read_rows(table.source, {.columns = {"1", "0"}});
+    EXPECT_EQ(turned.cardinalities, (std::vector<std::uint32_t>{2, 3})) << table.source;
+    for (std::size_t r = 0; r < 200; ++r) {
+      ASSERT_EQ(turned.values[2 * r], table.values[2 * r + 1]) << table.source;
+      ASSERT_EQ(turned.values[2 * r + 1], table.values[2 * r]) << table.source;
+    }
+    EXPECT_THROW(read_rows(table.source, {.columns = {"2"}}), OptionError) << table.source;
+    const DataTable split =
+        read_rows(table.source, {.binarise = Binarise::threshold, .threshold = 2, .columns = {"0"}});
+    for (std::size_t r = 0; r < 200; ++r)
+      ASSERT_EQ(split.values[r], table.values[2 * r] == 2 ? 1 : 0) << table.source;
+  }
+}
+
+TEST(CompareTask, StatesOfDrawsAreMatchedByName) {
+  // The model counts wet first, data in the order of the alphabet.
+  Model model;
+  model.cardinalities = {2};
+  model.variable_names = {"lawn"};
+  model.state_names = {{"wet", "dry"}};
+  const double log_p[2] = {0, log_zero};
+  model.unaries.add(0, log_p);
+  const DataTable data = table_of("lawn\nwet\nwet\nwet\n");
+  for (const char* ending : {".npz", ".nc", ".csv"}) {
+    const std::string path = ::testing::TempDir() + "named" + ending;
+    DrawFileSink sink(path);
+    Samples samples = sample(model, {.samples = 3}, sink);
+    sink.finish(samples);
+    const CompareResult result = compare(data, read_rows(path, {.constant_columns = true}));
+    const bool named = path.find(".csv") == std::string::npos;
+    EXPECT_EQ(result.provenance.warnings.size(), named ? 0U : 1U) << path;
+    if (!named) continue;
+    EXPECT_EQ(result.mean_difference_max, 0) << path;
   }
 }
 
