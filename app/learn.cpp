@@ -15,6 +15,7 @@
 #include "drover/io/machine_file.hpp"
 #include "drover/io/model_file.hpp"
 #include "drover/report/learn_page.hpp"
+#include "drover/report/score_page.hpp"
 #include "drover/task/score.hpp"
 
 namespace drover::app {
@@ -74,7 +75,7 @@ int run_score(const Call& call, Scoring& scoring) {
   const JsonObject object = to_json(result);
   const bool wants_text = deliver(
       output, result.provenance.warnings, object, [](const std::string&) {},
-      [](const std::string&) { return std::string(); });
+      [&](const std::string& json) { return page_of(result, json); });
   if (!wants_text) return 0;
   print_text(fmt::format("mean log-likelihood {} ± {} (by the rows), {}\nlog Z {}{}\n{}\n{}, {:.3f} s\n",
                          log_text(result.log_likelihood, 7), error_text(result.spread_error),
@@ -144,7 +145,7 @@ Command learn_score_command() {
   describe(command.options, scoring->options);
   describe(command.options, scoring->data);
   describe(command.options, scoring->limits);
-  describe(command.options, scoring->output, "write the result here: .json", false);
+  describe(command.options, scoring->output, "write the result here: .json", true);
   return command;
 }
 

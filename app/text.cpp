@@ -146,7 +146,7 @@ int predict(const Call& call, TextLabelling& text) {
   const bool wants_text = deliver(
       output, result.provenance.warnings, object,
       [&](const std::string& path) { write_labels(path, result); },
-      [](const std::string&) { return std::string(); });
+      [&](const std::string& json) { return page_of(result, json); });
   if (wants_text) print_labels(result);
   return 0;
 }
@@ -199,7 +199,7 @@ Command text_predict_command() {
   describe_files(command.options, text->files);
   describe(command.options, text->limits);
   describe(command.options, text->output, "write the labels here (.tsv, .tsv.gz) or the result (.json)",
-           false);
+           true);
   return command;
 }
 

@@ -15,7 +15,7 @@
 namespace drover {
 namespace {
 
-testing::RandomModelOptions mixed(std::uint64_t seed) {
+testing::RandomModelOptions mixed_for_bounds(std::uint64_t seed) {
   return {.variables = 6,
           .max_states = seed % 3 == 0 ? 2U : 3U,
           .max_arity = 3,
@@ -51,7 +51,8 @@ TEST(TreeReweighted, ForestsCoverEveryFactor) {
 TEST(TreeReweighted, BoundsLogZWheneverItStops) {
   int converged = 0;
   for (std::uint64_t seed = 0; seed < 100; ++seed) {
-    const Graph graph = compile(seed % 4 == 3 ? with_gates(seed) : testing::random_model(seed, mixed(seed)));
+    const Graph graph =
+        compile(seed % 4 == 3 ? with_gates(seed) : testing::random_model(seed, mixed_for_bounds(seed)));
     const double log_z = enumerate(graph).log_z;
     double without_messages = 0;
     for (const std::uint64_t iterations : {0U, 3U, 400U}) {
@@ -124,7 +125,8 @@ TEST(TreeReweighted, ExactOnForests) {
 TEST(Mplp, BoundsTheBestScoreAndProvesOptima) {
   int proven = 0, models = 0;
   for (std::uint64_t seed = 0; seed < 200; ++seed, ++models) {
-    const Graph graph = compile(seed % 4 == 3 ? with_gates(seed) : testing::random_model(seed, mixed(seed)));
+    const Graph graph =
+        compile(seed % 4 == 3 ? with_gates(seed) : testing::random_model(seed, mixed_for_bounds(seed)));
     const double best = enumerate(graph).best_log_score;
     double last = std::numeric_limits<double>::infinity();
     for (const std::uint64_t iterations : {1U, 10U, 1000U}) {
@@ -146,7 +148,8 @@ TEST(Mplp, BoundsTheBestScoreAndProvesOptima) {
 TEST(LpRelaxation, BoundsTheBestScoreAndIsAtMostMplps) {
   int integral = 0, models = 0;
   for (std::uint64_t seed = 0; seed < 120; ++seed, ++models) {
-    const Graph graph = compile(seed % 4 == 3 ? with_gates(seed) : testing::random_model(seed, mixed(seed)));
+    const Graph graph =
+        compile(seed % 4 == 3 ? with_gates(seed) : testing::random_model(seed, mixed_for_bounds(seed)));
     const double best = enumerate(graph).best_log_score;
     const LpResult lp = solve_lp_relaxation(graph);
     ASSERT_TRUE(lp.solved);
