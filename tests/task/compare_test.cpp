@@ -115,7 +115,7 @@ TEST(CompareTask, StatesOfDrawsAreMatchedByName) {
   model.state_names = {{"wet", "dry"}};
   const double log_p[2] = {0, log_zero};
   model.unaries.add(0, log_p);
-  const DataTable data = table_of("lawn\nwet\nwet\nwet\n");
+  const DataTable data = compared_table("lawn\nwet\nwet\nwet\n");
   for (const char* ending : {".npz", ".nc", ".csv"}) {
     const std::string path = ::testing::TempDir() + "named" + ending;
     DrawFileSink sink(path);

@@ -319,6 +319,19 @@ TEST(Tasks, SamplesThatBreakHardConstraintsAreNoResultToRelyOn) {
   EXPECT_GT(refused, 0U);  // four samples of forty-one links, each of which breaks one time in three
 }
 
+TEST(Tasks, LogZByPmpIsNeverBelowAStateThatWasSeen) {
+  // Max-product does not find the maxima of a complete graph of strong repulsion: their mean is far below zero.
+  // Eight up and eight down score 3 * 8, and some state with that many or one fewer is always met.
+  const Model model = ising(complete_edges(16), Draw::constant(-3), Draw::constant(0), 0);
+  const LogZ answer = logz(model, {.method = "pmp"});
+  const double truth = logz(model, {.method = "exact"}).log_z;
+  EXPECT_LE(answer.log_z, truth);
+  EXPECT_GE(answer.log_z, 18);
+  EXPECT_EQ(answer.bound, Bound::lower);
+  EXPECT_EQ(answer.log_z, answer.lower);
+  EXPECT_NE(judge(answer).text.find("at least"), std::string::npos) << judge(answer).text;
+}
+
 TEST(Tasks, InfoKnowsWhichMethodsFit) {
   const ModelInfo info = model_info(grid_ising(3, 3, false, 0.5, 0));
   EXPECT_EQ(info.variables, 9U);
