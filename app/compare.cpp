@@ -9,6 +9,7 @@
 #include "app/commands.hpp"
 #include "app/output.hpp"
 #include "app/progress.hpp"
+#include "drover/report/compare_page.hpp"
 
 namespace drover::app {
 
@@ -47,7 +48,9 @@ int run_compare(const Call& call, Compare& compare_call) {
   describe(data_options, compare_call.data);
   add_options(data_options, result.provenance.options);
   add_limits(compare_call.limits, result.provenance.options);
-  const bool wants_text = deliver(output, result.provenance.warnings, to_json(result), {}, {});
+  const bool wants_text = deliver(
+      output, result.provenance.warnings, [&] { return to_json(result); }, {},
+      [&](const std::string& json) { return page_of(result, json); });
   if (wants_text) print_compare_result(result);
   return 0;
 }
@@ -56,15 +59,16 @@ int run_compare(const Call& call, Compare& compare_call) {
 
 Command compare_command() {
   auto compare_call = std::make_shared<Compare>();
-  Command command{"compare",
-                  "how far two sets of samples are apart: MMD, single and pair statistics",
-                  {{"A", "a data table: .csv, .tsv, .npz (draws too), IDX"}, {"B", "another"}},
-                  "drover compare models/garden.csv models/garden.csv",
-                  {},
-                  [compare_call](const Call& call) { return run_compare(call, *compare_call); }};
+  Command command{
+      "compare",
+      "how far two sets of samples are apart: MMD, single and pair statistics",
+      {{"A", "a data table (.csv, .tsv, .npz, IDX) or draws (.csv, .npz, .nc)"}, {"B", "another"}},
+      "drover compare models/garden.csv models/garden.csv",
+      {},
+      [compare_call](const Call& call) { return run_compare(call, *compare_call); }};
   describe(command.options, compare_call->data);
   describe(command.options, compare_call->limits);
-  describe(command.options, compare_call->output, "write the result here: .json", false);
+  describe(command.options, compare_call->output, "write the result here: .json", true);
   return command;
 }
 

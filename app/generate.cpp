@@ -30,10 +30,11 @@ struct Generate {
 };
 
 /// Texts are no models: they have a provenance of their own.
-JsonObject text_json(const Generate& generating, std::string_view unit, std::uint64_t count) {
+JsonObject text_json(const Generate& generating, const std::string& kind, std::string_view unit,
+                     std::uint64_t count) {
   Provenance provenance;
   provenance.question = "generate";
-  provenance.input = generating.options.kind;
+  provenance.input = kind;
   provenance.seed = generating.options.seed;
   provenance.options["seed"] = generating.options.seed;
   provenance.options[unit] = count;
@@ -53,7 +54,7 @@ int generate_corpus(const Generate& generating) {
   check_outputs(output, {".tsv", ".tsv.gz"});
   write_file(output.out.empty() ? "-" : output.out,
              demo_corpus_tsv(generating.documents, generating.options.seed));
-  finish(output, text_json(generating, "documents", generating.documents));
+  finish(output, text_json(generating, "corpus", "documents", generating.documents));
   return 0;
 }
 
@@ -62,7 +63,7 @@ int generate_tagged(const Generate& generating) {
   check_outputs(output, {".conll", ".tsv", ".txt", ".conll.gz", ".tsv.gz", ".txt.gz"});
   const TaggedText text = generate_tagged_text(generating.sentences, generating.options.seed);
   write_file(output.out.empty() ? "-" : output.out, conll_text(text, text.label_names, text.labels));
-  JsonObject object = text_json(generating, "sentences", text.sentences());
+  JsonObject object = text_json(generating, "conll", "sentences", text.sentences());
   object.add("tokens", text.tokens());
   finish(output, std::move(object));
   return 0;
@@ -70,12 +71,14 @@ int generate_tagged(const Generate& generating) {
 
 int run_generate(const Call& call, Generate& generating) {
   const Output& output = generating.output;
-  const std::string& kind = generating.options.kind = call.arguments[0];
+  const std::string& kind = call.arguments[0];
+  const bool is_text = kind == "corpus" || kind == "conll";
+  if (!is_text) generating.options.kind = parse_generate_kind(kind);
   check_one_document(output.json, {output.out.empty() ? "-" : output.out});
   apply(generating.limits);
-  if (!output.out.empty() && is_parts_folder(output.out)) {
+  if (!is_text && !output.out.empty() && is_parts_folder(output.out)) {
     generate_parts(generating.options, output.out, generating.parts, run_control());
-    if (speaks()) finish(output, text_json(generating, "parts", generating.parts.parts));
+    if (speaks()) finish(output, text_json(generating, kind, "parts", generating.parts.parts));
     return 0;
   }
   for (const char* option : {"parts", "duals"})
@@ -85,7 +88,7 @@ int run_generate(const Call& call, Generate& generating) {
   if (kind == "corpus") return generate_corpus(generating);
   if (kind == "conll") return generate_tagged(generating);
   const bool to_file = !output.out.empty() && output.out != "-";
-  if (kind == "deconvolution" && !to_file)
+  if (generating.options.kind == GenerateKind::deconvolution && !to_file)
     throw Error(ErrorKind::usage,
                 "generate deconvolution writes two files, the model and the images as evidence: --out is "
                 "needed");

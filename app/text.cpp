@@ -107,7 +107,7 @@ int train_text(const Call& call, Text& text) {
   if (text.demo) result.provenance.options["demo"] = true;
   add_limits(text.limits, result.provenance.options);
   const bool wants_text = deliver(
-      output, result.provenance.warnings, to_json(result),
+      output, result.provenance.warnings, [&] { return to_json(result); },
       [&](const std::string& path) {
         if (is_model_name(path))
           write_text_model(path, text_model_file(result, text.corpus));
@@ -141,12 +141,15 @@ int predict(const Call& call, TextLabelling& text) {
   describe_files(file_options, text.files);
   add_options(file_options, result.provenance.options);
   add_limits(text.limits, result.provenance.options);
-  JsonObject object = to_json(result);
-  object.add("files", files);
   const bool wants_text = deliver(
-      output, result.provenance.warnings, object,
+      output, result.provenance.warnings,
+      [&] {
+        JsonObject object = to_json(result);
+        object.add("files", files);
+        return object;
+      },
       [&](const std::string& path) { write_labels(path, result); },
-      [](const std::string&) { return std::string(); });
+      [&](const std::string& json) { return page_of(result, json); });
   if (wants_text) print_labels(result);
   return 0;
 }
@@ -199,7 +202,7 @@ Command text_predict_command() {
   describe_files(command.options, text->files);
   describe(command.options, text->limits);
   describe(command.options, text->output, "write the labels here (.tsv, .tsv.gz) or the result (.json)",
-           false);
+           true);
   return command;
 }
 

@@ -16,7 +16,6 @@ ClpLibrary load() {
   library.find("Clp_setLogLevel", clp.setLogLevel);
   library.find("Clp_loadProblem", clp.loadProblem);
   library.find("Clp_setOptimizationDirection", clp.setOptimizationDirection);
-  library.find("Clp_setMaximumSeconds", clp.setMaximumSeconds);
   library.find("Clp_setMaximumIterations", clp.setMaximumIterations);
   library.find("Clp_dual", clp.dual);
   library.find("Clp_status", clp.status);

@@ -16,7 +16,6 @@ struct ClpLibrary {
                       const double* value, const double* column_lower, const double* column_upper,
                       const double* objective, const double* row_lower, const double* row_upper);
   void (*setOptimizationDirection)(Model*, double);
-  void (*setMaximumSeconds)(Model*, double);
   void (*setMaximumIterations)(Model*, int);
   int (*dual)(Model*, int values_pass);
   int (*status)(Model*);

@@ -2,11 +2,18 @@
 
 #include <algorithm>
 #include <cassert>
+#include <chrono>
 #include <cmath>
+#include <condition_variable>
 #include <limits>
 #include <memory>
+#include <mutex>
+#include <numeric>
+#include <stop_token>
+#include <thread>
 
 #include "drover/core/error.hpp"
+#include "drover/core/stop_check.hpp"
 #include "drover/infer/clp_library.hpp"
 
 namespace drover {
@@ -17,16 +24,18 @@ constexpr double infinite = std::numeric_limits<double>::infinity();
 
 // A linear program column by column, as CLP takes it.
 struct Program {
-  std::vector<ClpLibrary::BigIndex> start{0};
+  std::vector<ClpLibrary::BigIndex> start;
   std::vector<int> row;
   std::vector<double> value, lower, upper, objective;
   std::vector<double> row_lower, row_upper;
 };
 
-// Collects columns with their entries; those of p get entries until the last row is known.
+// Collects columns, rows and entries. Those of p get entries until the last factor has been seen, so that all
+// are put into the order of their columns at the end.
 class LpBuilder {
  public:
-  explicit LpBuilder(const Graph& graph) : graph_(graph), constant_(graph.log_constant) {
+  LpBuilder(const Graph& graph, const RunControl& control)
+      : graph_(graph), constant_(graph.log_constant), check_(control, "the linear program", "was written") {
     for (VariableId v = 0; v < graph.size(); ++v) add_variable(v);
     add_spin_pairs();
     Graph others = graph;
@@ -36,20 +45,21 @@ class LpBuilder {
   }
 
   Program finish() {
-    Program program;
-    program.row_lower = std::move(row_lower_);
-    program.row_upper = std::move(row_upper_);
-    for (const Column& column : columns_) {
-      for (const auto& [r, coefficient] : column.entries) {
-        program.row.push_back(r);
-        program.value.push_back(coefficient);
-      }
-      program.start.push_back(static_cast<ClpLibrary::BigIndex>(program.row.size()));
-      program.lower.push_back(column.lower);
-      program.upper.push_back(column.upper);
-      program.objective.push_back(column.objective);
+    const std::size_t columns = program_.objective.size();
+    std::vector<ClpLibrary::BigIndex>& start = program_.start;
+    start.assign(columns + 1, 0);
+    for (const Entry& entry : entries_) ++start[entry.column + 1];
+    std::partial_sum(start.begin(), start.end(), start.begin());
+    program_.row.resize(entries_.size());
+    program_.value.resize(entries_.size());
+    std::vector<ClpLibrary::BigIndex> next(start.begin(), start.end() - 1);
+    for (const Entry& entry : entries_) {
+      check_.step();
+      const auto at = static_cast<std::size_t>(next[entry.column]++);
+      program_.row[at] = entry.row;
+      program_.value[at] = entry.value;
     }
-    return program;
+    return std::move(program_);
   }
 
   double constant() const { return constant_; }
@@ -57,20 +67,33 @@ class LpBuilder {
   std::size_t column_of(VariableId v, std::size_t k) const { return first_column_[v] + k - 1; }
 
  private:
-  struct Column {
-    double lower = 0, upper = 1, objective = 0;
-    std::vector<std::pair<int, double>> entries;
+  struct Entry {
+    std::uint32_t column;
+    int row;
+    float value;  // 1 or -1
   };
 
   int add_row(double low, double high) {
-    row_lower_.push_back(low);
-    row_upper_.push_back(high);
-    return static_cast<int>(row_lower_.size() - 1);
+    program_.row_lower.push_back(low);
+    program_.row_upper.push_back(high);
+    return static_cast<int>(program_.row_lower.size() - 1);
+  }
+
+  std::size_t add_column(double objective, double upper = 1) {
+    check_.step();
+    program_.lower.push_back(0);
+    program_.upper.push_back(upper);
+    program_.objective.push_back(objective);
+    return program_.objective.size() - 1;
+  }
+
+  void add_entry(int row, std::size_t column, float value) {
+    entries_.push_back({static_cast<std::uint32_t>(column), row, value});
   }
 
   void add_variable(VariableId v) {
     const auto unary = graph_.unary_of(v);
-    first_column_.push_back(columns_.size());
+    first_column_.push_back(program_.objective.size());
     const bool zero_possible = unary[0] != log_zero;
     const double base = zero_possible ? unary[0] : 0.0;
     constant_ += base;
@@ -78,13 +101,9 @@ class LpBuilder {
     const bool needs_row = unary.size() > 2 || !zero_possible;
     const int r = needs_row ? add_row(zero_possible ? 0.0 : 1.0, 1.0) : -1;
     for (std::size_t k = 1; k < unary.size(); ++k) {
-      Column column;
-      if (unary[k] == log_zero)
-        column.upper = 0;
-      else
-        column.objective = unary[k] - base;
-      if (needs_row) column.entries.emplace_back(r, 1.0);
-      columns_.push_back(std::move(column));
+      const bool possible = unary[k] != log_zero;
+      const std::size_t column = add_column(possible ? unary[k] - base : 0, possible ? 1 : 0);
+      if (needs_row) add_entry(r, column, 1);
     }
   }
 
@@ -95,24 +114,22 @@ class LpBuilder {
       const double J = pairs.couplings[f];
       if (J == 0) continue;
       const std::size_t i = column_of(pairs.first[f], 1), j = column_of(pairs.second[f], 1);
-      columns_[i].objective -= 2 * J;
-      columns_[j].objective -= 2 * J;
+      program_.objective[i] -= 2 * J;
+      program_.objective[j] -= 2 * J;
       constant_ += J;
-      Column q;
-      q.objective = 4 * J;
+      const std::size_t q = add_column(4 * J);
       if (J > 0) {
         for (std::size_t end : {i, j}) {
           const int r = add_row(-infinite, 0);
-          q.entries.emplace_back(r, 1.0);
-          columns_[end].entries.emplace_back(r, -1.0);
+          add_entry(r, q, 1);
+          add_entry(r, end, -1);
         }
       } else {
         const int r = add_row(-infinite, 1);
-        q.entries.emplace_back(r, -1.0);
-        columns_[i].entries.emplace_back(r, 1.0);
-        columns_[j].entries.emplace_back(r, 1.0);
+        add_entry(r, q, -1);
+        add_entry(r, i, 1);
+        add_entry(r, j, 1);
       }
-      columns_.push_back(std::move(q));
     }
   }
 
@@ -120,19 +137,16 @@ class LpBuilder {
     const int all = add_row(1, 1);
     std::vector<int> first_row;  // of each variable, for k = 1
     for (VariableId v : scope) {
-      first_row.push_back(static_cast<int>(row_lower_.size()));
-      for (std::size_t k = 1; k < graph_.cardinalities[v]; ++k)
-        columns_[column_of(v, k)].entries.emplace_back(add_row(0, 0), -1.0);
+      first_row.push_back(static_cast<int>(program_.row_lower.size()));
+      for (std::size_t k = 1; k < graph_.cardinalities[v]; ++k) add_entry(add_row(0, 0), column_of(v, k), -1);
     }
     std::vector<std::uint32_t> x(scope.size(), 0);
     for (double entry : values) {
       if (entry != log_zero) {
-        Column q;
-        q.objective = entry;
-        q.entries.emplace_back(all, 1.0);
+        const std::size_t q = add_column(entry);
+        add_entry(all, q, 1);
         for (std::size_t s = 0; s < scope.size(); ++s)
-          if (x[s] > 0) q.entries.emplace_back(first_row[s] + static_cast<int>(x[s]) - 1, 1.0);
-        columns_.push_back(std::move(q));
+          if (x[s] > 0) add_entry(first_row[s] + static_cast<int>(x[s]) - 1, q, 1);
       }
       for (std::size_t s = scope.size(); s-- > 0;) {
         if (++x[s] < graph_.cardinalities[scope[s]]) break;
@@ -143,9 +157,30 @@ class LpBuilder {
 
   const Graph& graph_;
   double constant_;
-  std::vector<double> row_lower_, row_upper_;
-  std::vector<Column> columns_;
+  StopCheck check_;
+  Program program_;
+  std::vector<Entry> entries_;
   std::vector<std::size_t> first_column_;
+};
+
+// Ends CLP's simplex method soon after the control says so. CLP compares its iterations with their limit after
+// every one, so that a limit of none, set from another thread, ends it; CLP's own program does the same when it is
+// interrupted. CLP's limit of seconds would count processor time, which is late where others work too.
+class SimplexWatch {
+ public:
+  SimplexWatch(const ClpLibrary& library, ClpLibrary::Model* clp, const RunControl& control)
+      : thread_([&library, clp, &control](const std::stop_token& solved) {
+          std::mutex mutex;
+          std::unique_lock lock(mutex);
+          std::condition_variable_any wake;
+          while (!solved.stop_requested()) {
+            if (control.should_stop()) library.setMaximumIterations(clp, 0);
+            wake.wait_for(lock, solved, std::chrono::milliseconds(20), [] { return false; });
+          }
+        }) {}
+
+ private:
+  std::jthread thread_;
 };
 
 }  // namespace
@@ -162,7 +197,7 @@ double lp_columns(const Graph& graph) {
 }
 
 LpResult solve_lp_relaxation(const Graph& graph, const RunControl& control) {
-  LpBuilder builder(graph);
+  LpBuilder builder(graph, control);
   const Program program = builder.finish();
   LpResult result;
   result.columns = program.objective.size();
@@ -176,18 +211,11 @@ LpResult solve_lp_relaxation(const Graph& graph, const RunControl& control) {
                       program.upper.data(), program.objective.data(), program.row_lower.data(),
                       program.row_upper.data());
   library.setOptimizationDirection(clp.get(), -1);
-  // A slice goes on from the basis of the last one. They grow, so that starting again cannot go round for
-  // ever.
-  constexpr int unfinished = 3;
-  int status = unfinished;
-  constexpr double longest = 1e9;
-  for (double slice = 5000; status == unfinished; slice = std::min(longest, 1.5 * slice)) {
-    if (control.has_time_limit()) library.setMaximumSeconds(clp.get(), control.seconds_left());
-    library.setMaximumIterations(clp.get(), static_cast<int>(slice));
+  {
+    const SimplexWatch watch(library, clp.get(), control);
     library.dual(clp.get(), 0);
-    status = library.status(clp.get());
-    if (control.should_stop()) break;
   }
+  const int status = library.status(clp.get());
   if (status == 1)
     throw Error(ErrorKind::bad_data, "every state has probability zero: the linear program has no solution");
   result.solved = status == 0;

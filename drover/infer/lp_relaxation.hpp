@@ -29,8 +29,8 @@ struct LpResult {
   std::size_t columns = 0, rows = 0;
 };
 
-/// Gates must be small enough for tables (can_expand_gates). Raises bad_data when no state is possible. The
-/// simplex method runs in slices of iterations; between them it may be stopped.
+/// Gates must be small enough for tables (can_expand_gates). Raises bad_data when no state is possible, and
+/// stopped when the program could not even be written; the simplex method ends within an iteration or two.
 LpResult solve_lp_relaxation(const Graph& graph, const RunControl& control = no_control());
 
 /// Columns the program would have.

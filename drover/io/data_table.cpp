@@ -170,30 +170,6 @@ std::size_t find_column(const std::vector<std::string>& names, const std::string
                                 near.empty() ? "" : fmt::format(" (did you mean {}?)", near)));
 }
 
-/// Which columns are wanted: all, or those of the option.
-std::vector<std::size_t> chosen_columns(const std::string& file, const std::vector<std::string>& names,
-                                        const std::vector<std::string>& words) {
-  std::vector<std::size_t> chosen;
-  for (const std::string& word : words) {
-    const std::size_t number = find_column(names, word);
-    if (std::ranges::find(chosen, number) != chosen.end())
-      throw OptionError("columns", word, "every column once");
-    chosen.push_back(number);
-  }
-  if (words.empty()) {
-    chosen.resize(names.size());
-    std::iota(chosen.begin(), chosen.end(), 0);
-  }
-  std::unordered_map<std::string_view, std::size_t> seen;
-  for (std::size_t c : chosen) {
-    const auto [before, is_new] = seen.try_emplace(names[c], c);
-    if (!is_new)
-      fail_at({file}, fmt::format("columns {} and {} (from 0) have the same name {}", before->second, c,
-                                  printable(names[c])));
-  }
-  return chosen;
-}
-
 /// `column_at(c)` gives the columns one at a time, so that large tables are held once.
 template <class ColumnAt>
 DataTable assemble(const std::string& file, const std::vector<std::string>& names, std::size_t rows,
@@ -329,6 +305,29 @@ std::vector<std::string> split_list(std::string_view text) {
 }
 
 }  // namespace
+
+std::vector<std::size_t> chosen_columns(const std::string& file, const std::vector<std::string>& names,
+                                        const std::vector<std::string>& words) {
+  std::vector<std::size_t> chosen;
+  for (const std::string& word : words) {
+    const std::size_t number = find_column(names, word);
+    if (std::ranges::find(chosen, number) != chosen.end())
+      throw OptionError("columns", word, "every column once");
+    chosen.push_back(number);
+  }
+  if (words.empty()) {
+    chosen.resize(names.size());
+    std::iota(chosen.begin(), chosen.end(), 0);
+  }
+  std::unordered_map<std::string_view, std::size_t> seen;
+  for (std::size_t c : chosen) {
+    const auto [before, is_new] = seen.try_emplace(names[c], c);
+    if (!is_new)
+      fail_at({file}, fmt::format("columns {} and {} (from 0) have the same name {}", before->second, c,
+                                  printable(names[c])));
+  }
+  return chosen;
+}
 
 void describe(OptionList& list, DataOptions& options) {
   list.add_syntax("binarise", "AT",

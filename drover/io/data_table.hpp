@@ -78,6 +78,7 @@ struct DataTable {
   std::vector<Value> values;  ///< (row, variable)
   std::size_t dropped = 0;    ///< rows that were left out because a value was missing
   std::string source{};       ///< the file
+  bool drawn = false;         ///< values count a model's states, whether their names are known or not
 
   std::size_t variables() const { return names.size(); }
 };
@@ -86,6 +87,10 @@ struct DataTable {
 /// options that do not fit, stopped when the control ends the run first.
 DataTable read_data_table(const std::string& path, const DataOptions& options = {},
                           const RunControl& control = no_control());
+
+/// Which columns the option `columns` names, by name or number, in its order; all when it names none.
+std::vector<std::size_t> chosen_columns(const std::string& file, const std::vector<std::string>& names,
+                                        const std::vector<std::string>& words);
 
 /// The readers behind it, for what is already in memory.
 DataTable parse_text_table(TextSource& source, const DataOptions& options = {},

@@ -2,6 +2,7 @@
 // linear-programming relaxation (the best score).
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "drover/infer/lp_relaxation.hpp"
@@ -81,7 +82,7 @@ BestStateResult mplp_map(const Problem& problem, const RunControl& control) {
   result.optimal = bound_meets(run.upper, result.log_score);
   result.sweeps = run.iterations;
   result.upper = run.upper;
-  result.details["gap"] = run.upper - result.log_score;
+  result.details["gap"] = std::max(0.0, run.upper - result.log_score);
   result.details["iterations"] = run.iterations;
   result.details["converged"] = run.converged || run.optimal;
   return result;
@@ -104,7 +105,7 @@ BestStateResult lp_map(const Problem& problem, const RunControl& control) {
   result.optimal = run.solved && (run.integral || bound_meets(run.upper, result.log_score));
   if (run.solved) {
     result.upper = run.upper;
-    result.details["gap"] = run.upper - result.log_score;
+    result.details["gap"] = std::max(0.0, run.upper - result.log_score);
   } else {
     result.warnings.emplace_back("the linear program was stopped before it was solved: there is no bound");
   }

@@ -64,8 +64,10 @@ std::size_t samples_at_once(const Graph& graph, std::uint32_t iterations) {
   return static_cast<std::size_t>(std::clamp(wanted, static_cast<double>(lanes), 256.0)) / lanes * lanes;
 }
 
-/// Draws in blocks and hands each on: use(states, maxima).
-using UseBlock = std::function<void(std::span<const Value>, std::span<const double>)>;
+/// Draws in blocks and hands each on: use(states, maxima) returns how many of them it could use. Others are
+/// drawn in the place of the rest, until so many times the wanted ones were.
+using UseBlock = std::function<std::size_t(std::span<const Value>, std::span<const double>)>;
+constexpr std::uint64_t most_tries = 4;
 
 std::uint64_t draw_all(const Problem& problem, Task task, const RunControl& control, std::uint64_t wanted,
                        const UseBlock& use) {
@@ -84,8 +86,9 @@ std::uint64_t draw_all(const Problem& problem, Task task, const RunControl& cont
                                             fmt::format("samples {} iterations {} damping {:.9g}", wanted,
                                                         solver.iterations, solver.damping)),
                                    control);
-  while (done < wanted && !block_control.should_stop()) {
-    const auto count = static_cast<std::size_t>(std::min<std::uint64_t>(block, wanted - done));
+  std::uint64_t used = 0;
+  while (used < wanted && done < most_tries * wanted && !block_control.should_stop()) {
+    const auto count = static_cast<std::size_t>(std::min<std::uint64_t>(block, wanted - used));
     const std::span<Value> some = std::span(states).first(count * graph.size());
     bool whole = true;
     recall_or_do(
@@ -95,11 +98,11 @@ std::uint64_t draw_all(const Problem& problem, Task task, const RunControl& cont
           return whole = !block_control.should_stop();
         });
     if (!whole) break;
-    use(some, std::span(maxima).first(count));
+    used += use(some, std::span(maxima).first(count));
     done += count;
     Progress progress;
     progress.phase = "perturbing";
-    progress.fraction = static_cast<double>(done) / static_cast<double>(wanted);
+    progress.fraction = static_cast<double>(used) / static_cast<double>(wanted);
     progress.sweeps = done;
     control.report(progress);
   }
@@ -130,11 +133,35 @@ bool has_only_unaries(const Graph& graph) {
   return graph.pair_count() == 0 && graph.tables.size() == 0 && graph.gates.size() == 0;
 }
 
-void warn_of_broken(std::uint64_t broken, std::uint64_t draws, RunFacts& facts) {
-  if (broken > 0)
-    facts.warnings.push_back(
-        fmt::format("{} of {} samples break a hard constraint: more iterations may help", broken, draws));
-}
+/// Max-product need not have settled, and then a state may break a hard constraint: it is no sample of the
+/// model and is left out.
+class Rejected {
+ public:
+  bool operator()(double log_score) {
+    const bool broken = log_score == log_zero;
+    count_ += broken ? 1 : 0;
+    return broken;
+  }
+  std::uint64_t count() const { return count_; }
+  /// Raises misfit when none is left.
+  void tell(std::uint64_t draws, RunFacts& facts) const {
+    if (count_ == 0) return;
+    if (count_ == draws)
+      throw Error(
+          ErrorKind::misfit,
+          fmt::format("all {} samples of pmp break a hard constraint: more iterations, less damping or "
+                      "another method may help",
+                      draws));
+    facts.details["draws"] = draws - count_;
+    facts.details["rejected"] = count_;
+    facts.warnings.push_back(fmt::format(
+        "{} of {} samples broke a hard constraint and were left out: max-product did not settle for them",
+        count_, draws));
+  }
+
+ private:
+  std::uint64_t count_ = 0;
+};
 
 void warn_of_approximation(const Problem& problem, RunFacts& facts) {
   if (has_only_unaries(problem.compact_graph())) return;
@@ -150,27 +177,30 @@ MarginalsResult marginals_by_pmp(const Problem& problem, const RunControl& contr
   result.marginals.assign(graph.cardinalities, 0);
   result.mcse.assign(graph.cardinalities, 0);
   result.best_log_score = log_zero;
-  std::uint64_t broken = 0;
+  Rejected rejected;
   std::optional<JointCounter> joints;
   if (JointCounter::wanted(problem)) joints.emplace(problem, 16);
-  std::uint32_t counted_draws = 0;
+  std::uint32_t kept = 0;
+  const auto count = [&](std::span<const Value> x) {
+    const double score = log_score(graph, x);
+    if (rejected(score)) return;
+    for (std::size_t v = 0; v < x.size(); ++v) result.marginals[v][x[v]] += 1;
+    if (joints) joints->count(kept % 16, x);
+    ++kept;
+    if (!(score > result.best_log_score)) return;
+    result.best_log_score = score;
+    result.best_state.assign(x.begin(), x.end());
+  };
   const std::uint64_t draws = draw_all(problem, Task::marginals, control, wanted_draws(problem.options()),
                                        [&](std::span<const Value> states, std::span<const double> maxima) {
-                                         for (std::size_t s = 0; s < maxima.size(); ++s) {
-                                           const auto x = states.subspan(s * graph.size(), graph.size());
-                                           for (std::size_t v = 0; v < x.size(); ++v)
-                                             result.marginals[v][x[v]] += 1;
-                                           if (joints) joints->count(counted_draws++ % 16, x);
-                                           const double score = log_score(graph, x);
-                                           broken += score == log_zero;
-                                           if (!(score > result.best_log_score) && !result.best_state.empty())
-                                             continue;
-                                           result.best_log_score = score;
-                                           result.best_state.assign(x.begin(), x.end());
-                                         }
+                                         const std::uint32_t before = kept;
+                                         for (std::size_t s = 0; s < maxima.size(); ++s)
+                                           count(states.subspan(s * graph.size(), graph.size()));
+                                         return kept - before;
                                        });
   note_facts(problem, draws, result);
-  const auto total = static_cast<double>(draws);
+  rejected.tell(draws, result);
+  const auto total = static_cast<double>(kept);
   result.diagnostics = {1, total, 0};
   for (std::size_t v = 0; v < graph.size(); ++v)
     for (std::size_t k = 0; k < graph.cardinalities[v]; ++k) {
@@ -183,8 +213,8 @@ MarginalsResult marginals_by_pmp(const Problem& problem, const RunControl& contr
     }
   result.rhat.assign(graph.size(), 1.0);
   result.ess.assign(graph.size(), total);
-  result.converged = total >= 400 && broken == 0;  // samples that cannot be are no result
-  warn_of_broken(broken, draws, result);
+  // Where some are rejected, max-product has not settled, and the others are not as it would draw them.
+  result.converged = total >= 400 && rejected.count() == 0;
   warn_of_approximation(problem, result);
   if (joints) joints->fill(result);
   if (problem.graph().gates.size() == 0) {
@@ -198,22 +228,28 @@ MarginalsResult marginals_by_pmp(const Problem& problem, const RunControl& contr
 LogZResult logz_by_pmp(const Problem& problem, const RunControl& control) {
   const Graph& graph = problem.compact_graph();
   double sum = 0, squares = 0, best = log_zero;
+  Rejected rejected;
   const std::uint64_t draws =
       draw_all(problem, Task::logz, control, wanted_draws(problem.options()),
                [&](std::span<const Value> states, std::span<const double> maxima) {
+                 const std::uint64_t before = rejected.count();
                  for (std::size_t s = 0; s < maxima.size(); ++s) {
+                   const double score = log_score(graph, states.subspan(s * graph.size(), graph.size()));
+                   if (rejected(score)) continue;
                    sum += maxima[s];
                    squares += maxima[s] * maxima[s];
-                   best = std::max(best, log_score(graph, states.subspan(s * graph.size(), graph.size())));
+                   best = std::max(best, score);
                  }
+                 return maxima.size() - (rejected.count() - before);
                });
   LogZResult result;
   note_facts(problem, draws, result);
-  const auto total = static_cast<double>(draws);
+  rejected.tell(draws, result);
+  const auto total = static_cast<double>(draws - rejected.count());
   result.log_z = sum / total;
   result.mcse =
       std::sqrt(std::max(0.0, squares / total - result.log_z * result.log_z) / std::max(1.0, total - 1));
-  result.lower = best == log_zero ? not_known : best;  // Z has every state's share
+  result.lower = best;  // Z has every state's share
   if (result.log_z < best) {
     result.log_z = best;
     result.mcse = not_known;
@@ -247,6 +283,7 @@ BestStateResult map_by_pmp(const Problem& problem, const RunControl& control) {
                    result.log_score = score;
                    result.assignment = std::move(state);
                  }
+                 return maxima.size();
                });
   note_facts(problem, draws, result);
   polish(problem, result);
@@ -258,23 +295,25 @@ BestStateResult map_by_pmp(const Problem& problem, const RunControl& control) {
 SampleResult sample_by_pmp(const Problem& problem, const RunControl& control, DrawConsumer& consumer) {
   const Graph& graph = problem.compact_graph();
   SampleResult result;
-  std::uint64_t broken = 0;
+  Rejected rejected;
   consumer.begin(1);
-  result.draws = draw_all(problem, Task::sample, control, wanted_samples(problem.options()),
-                          [&](std::span<const Value> states, std::span<const double> maxima) {
-                            for (std::size_t s = 0; s < maxima.size(); ++s) {
-                              const auto x = states.subspan(s * graph.size(), graph.size());
-                              const double score = log_score(graph, x);
-                              broken += score == log_zero;
-                              consumer.take(0, x, score);
-                            }
-                          });
-  note_facts(problem, result.draws, result);
+  const std::uint64_t draws = draw_all(problem, Task::sample, control, wanted_samples(problem.options()),
+                                       [&](std::span<const Value> states, std::span<const double> maxima) {
+                                         const std::uint64_t before = rejected.count();
+                                         for (std::size_t s = 0; s < maxima.size(); ++s) {
+                                           const auto x = states.subspan(s * graph.size(), graph.size());
+                                           const double score = log_score(graph, x);
+                                           if (!rejected(score)) consumer.take(0, x, score);
+                                         }
+                                         return maxima.size() - (rejected.count() - before);
+                                       });
+  note_facts(problem, draws, result);
+  rejected.tell(draws, result);
+  result.draws = draws - rejected.count();
   result.independent = true;
   result.diagnostics.rhat_max = 1;
   result.diagnostics.ess_min = static_cast<double>(result.draws);
-  result.converged = broken == 0;
-  warn_of_broken(broken, result.draws, result);
+  result.converged = rejected.count() == 0;
   warn_of_approximation(problem, result);
   return result;
 }

@@ -290,7 +290,7 @@ BestStateResult best_one(const Problem& problem, const RunControl& control) {
   // Costs of very different sizes leave too few digits for a proof.
   result.optimal = now.proven && now.tolerance <= 1e-6 * (1 + std::abs(result.log_score));
   result.upper = result.optimal ? result.log_score : std::max(now.upper, result.log_score + now.tolerance);
-  result.details["gap"] = result.upper - result.log_score;
+  result.details["gap"] = std::max(0.0, result.upper - result.log_score);
   result.details["work"] = now.work;
   result.details["decided"] = decided.variables.size();
   tell(parts, reduction, result);

@@ -4,11 +4,14 @@
 // from separate counter-based draws, so the same seed gives the same couplings for the same edges.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "drover/core/option_list.hpp"
 #include "drover/model/model.hpp"
 
 namespace drover {
@@ -75,22 +78,51 @@ inline Model grid_ising(std::uint32_t width, std::uint32_t height, bool periodic
   return ising(grid_edges(width, height, periodic), Draw::constant(coupling), Draw::constant(field), 0);
 }
 
-/// What `drover generate` can make.
-enum class GenerateKind { grid, torus, chain, tree, complete, random, regular, potts, tables, rbm };
+/// What `drover generate` can make. A deconvolution comes with evidence, so generate_model() makes it
+/// (drover/task/generate.hpp), and generate() does not.
+enum class GenerateKind {
+  grid,
+  torus,
+  chain,
+  tree,
+  complete,
+  random,
+  regular,
+  potts,
+  tables,
+  rbm,
+  deconvolution
+};
+
+template <>
+struct ChoiceNames<GenerateKind> {
+  static constexpr std::array names = {
+      std::pair{GenerateKind::grid, std::string_view("grid")},
+      std::pair{GenerateKind::torus, std::string_view("torus")},
+      std::pair{GenerateKind::chain, std::string_view("chain")},
+      std::pair{GenerateKind::tree, std::string_view("tree")},
+      std::pair{GenerateKind::complete, std::string_view("complete")},
+      std::pair{GenerateKind::random, std::string_view("random")},
+      std::pair{GenerateKind::regular, std::string_view("regular")},
+      std::pair{GenerateKind::potts, std::string_view("potts")},
+      std::pair{GenerateKind::tables, std::string_view("tables")},
+      std::pair{GenerateKind::rbm, std::string_view("rbm")},
+      std::pair{GenerateKind::deconvolution, std::string_view("deconvolution")}};
+};
 
 struct GenerateOptions {
   GenerateKind kind = GenerateKind::grid;
   std::uint64_t width = 10;  ///< grid, torus, potts
   std::uint64_t height = 10;
-  bool periodic = false;          ///< potts; a torus is always periodic
-  std::uint64_t variables = 100;  ///< chain, tree, complete, random, regular, tables
-  std::uint64_t states = 0;       ///< 0: 2, and 3 for potts; more than 2 makes Potts pairs
-  double degree = 3;              ///< regular: exact; random: on average
-  double probability = -1;        ///< random: of an edge; negative: from degree
-  std::uint64_t factors = 0;      ///< tables: 0 means as many as variables
-  std::uint64_t arity = 3;        ///< tables
-  double zero_share = 0;          ///< tables
-  std::uint64_t visible = 16;     ///< rbm
+  bool periodic = false;                   ///< potts; a torus is always periodic
+  std::uint64_t variables = 100;           ///< chain, tree, complete, random, regular, tables
+  std::optional<std::uint64_t> states{};   ///< unset: 2, and 3 for potts; more than 2 makes Potts pairs
+  double degree = 3;                       ///< regular: exact; random: on average
+  std::optional<double> probability{};     ///< random: of an edge; unset: from degree
+  std::optional<std::uint64_t> factors{};  ///< tables; unset: as many as variables
+  std::uint64_t arity = 3;                 ///< tables
+  double zero_share = 0;                   ///< tables
+  std::uint64_t visible = 16;              ///< rbm
   std::uint64_t hidden = 8;
   Draw coupling = Draw::normal(0, 1);  ///< also weights of an rbm and log entries of tables
   Draw field = Draw::constant(0);      ///< also biases of an rbm
@@ -102,7 +134,5 @@ Model generate(const GenerateOptions& options);
 
 /// "grid", "torus", ...; raises usage with the nearest name.
 GenerateKind parse_generate_kind(const std::string& name);
-/// All names, for help.
-const std::vector<std::string>& generate_kind_names();
 
 }  // namespace drover

@@ -53,11 +53,9 @@ Edges edges_of(const GenerateOptions& options) {
       require<std::uint64_t>("variables", n, 1, 60'000);
       return complete_edges(narrow(n));
     case GenerateKind::random: {
-      double probability = options.probability;
-      if (probability < 0) {
-        require("degree", options.degree, 0.0, static_cast<double>(n - 1));
-        probability = n > 1 ? options.degree / static_cast<double>(n - 1) : 0;
-      }
+      if (!options.probability) require("degree", options.degree, 0.0, static_cast<double>(n - 1));
+      const double probability =
+          options.probability.value_or(n > 1 ? options.degree / static_cast<double>(n - 1) : 0);
       require("probability", probability, 0.0, 1.0);
       const double edges = probability * static_cast<double>(n) * static_cast<double>(n - 1) / 2;
       if (edges > static_cast<double>(most_factors))
@@ -83,7 +81,7 @@ Edges edges_of(const GenerateOptions& options) {
 
 Model generate_tables(const GenerateOptions& options, std::uint64_t states) {
   require<std::uint64_t>("variables", options.variables, 1, most_variables);
-  const std::uint64_t factors = options.factors == 0 ? options.variables : options.factors;
+  const std::uint64_t factors = options.factors.value_or(options.variables);
   require<std::uint64_t>("factors", factors, 1, most_factors);
   require<std::uint64_t>("arity", options.arity, 1, std::min<std::uint64_t>(options.variables, 30));
   require("zero-share", options.zero_share, 0.0, 1.0);
@@ -109,8 +107,9 @@ Model generate(const GenerateOptions& options) {
     return rbm(narrow(options.visible), narrow(options.hidden), options.coupling, options.field,
                options.seed);
   }
-  std::uint64_t states = options.states;
-  if (states == 0) states = options.kind == GenerateKind::potts ? 3 : 2;
+  if (options.kind == GenerateKind::deconvolution)
+    throw Error(ErrorKind::usage, "a deconvolution comes with evidence: generate_model() makes both");
+  const std::uint64_t states = options.states.value_or(options.kind == GenerateKind::potts ? 3 : 2);
   require<std::uint64_t>("states", states, 2, max_cardinality);
   if (options.kind == GenerateKind::tables) return generate_tables(options, states);
   const Edges edges = edges_of(options);
@@ -119,21 +118,13 @@ Model generate(const GenerateOptions& options) {
   return potts(edges, narrow(states), options.coupling, options.field, options.seed);
 }
 
-const std::vector<std::string>& generate_kind_names() {
-  static const std::vector<std::string> names = {"grid",   "torus",   "chain", "tree",   "complete",
-                                                 "random", "regular", "potts", "tables", "rbm"};
-  return names;
-}
-
 GenerateKind parse_generate_kind(const std::string& name) {
-  const auto& names = generate_kind_names();
-  const auto found = std::find(names.begin(), names.end(), name);
-  if (found != names.end()) return static_cast<GenerateKind>(found - names.begin());
+  if (const auto kind = choice_named<GenerateKind>(name)) return *kind;
   std::vector<const char*> candidates;
   std::string all;
-  for (const std::string& known : names) {
-    candidates.push_back(known.c_str());
-    all += (all.empty() ? "" : ", ") + known;
+  for (const auto& [kind, known] : ChoiceNames<GenerateKind>::names) {
+    candidates.push_back(known.data());
+    all += (all.empty() ? "" : ", ") + std::string(known);
   }
   const std::string near = nearest_name(name, candidates.data(), candidates.size());
   throw Error(ErrorKind::usage,

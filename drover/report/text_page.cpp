@@ -37,7 +37,7 @@ ReportFigure calibration_figure(const std::vector<CalibrationBin>& bins) {
          {"showSymbol", false},
          {"lineStyle", {{"type", "dashed"}}},
          {"data", {{0, 0}, {1, 1}}}}}}};
-  return {"Calibration on the hidden labels",
+  return {"Calibration on the known labels",
           "A dot below the line: labels are surer than they are right. Naive Bayes counts words that come "
           "together as independent evidence, so long documents make it too sure. Larger dots hold more "
           "documents.",
@@ -63,14 +63,14 @@ ReportTable top_word_table(const LabelledDocuments& result) {
   return table;
 }
 
-ReportTable doubtful_documents(const TextResult& result) {
-  std::vector<std::uint32_t> order = result.open;
+/// `order`: the documents that were in question.
+ReportTable doubtful_documents(const LabelledDocuments& result, std::vector<std::uint32_t> order) {
   const std::size_t shown = std::min<std::size_t>(order.size(), 20);
   std::partial_sort(
       order.begin(), order.begin() + static_cast<std::ptrdiff_t>(shown), order.end(),
       [&](std::uint32_t a, std::uint32_t b) { return result.probability(a) < result.probability(b); });
   ReportTable table{
-      "The most doubtful documents", "", {"Document", "Label", "Probability", "Hidden label"}, {}};
+      "The most doubtful documents", "", {"Document", "Label", "Probability", "True label"}, {}};
   for (std::size_t r = 0; r < shown; ++r) {
     const std::uint32_t d = order[r], truth = result.truth[d];
     table.rows.push_back({result.names[d], result.classes[result.labels[d]],
@@ -153,7 +153,38 @@ std::string page_of(const TextResult& result, const std::string& json) {
   if (!result.calibration.empty()) page.figures.push_back(calibration_figure(result.calibration));
   if (result.weight_choice.tested > 0) page.tables.push_back(weight_table(result.weight_choice));
   if (!result.top_words.front().empty()) page.tables.push_back(top_word_table(result));
-  if (!result.open.empty()) page.tables.push_back(doubtful_documents(result));
+  if (!result.open.empty()) page.tables.push_back(doubtful_documents(result, result.open));
+  return render_report(page);
+}
+
+std::string page_of(const TextLabels& result, const std::string& json) {
+  const Provenance& origin = result.provenance;
+  ReportData page;
+  page.title = "Documents labelled by " + file_name(origin.input);
+  page.facts = {
+      {"Model", origin.input},
+      {"Documents", std::to_string(result.labels.size())},
+      {"Words", fmt::format("{}, {} of them unknown to the model", result.tokens, result.unknown_tokens)},
+      {"Classes", fmt::format("{}", fmt::join(result.classes, ", "))},
+      {"Seconds", fmt::format("{:.3f}", origin.seconds)},
+      {"Version", version()}};
+  if (std::isfinite(result.accuracy))
+    page.facts.emplace_back("Accuracy", fmt::format("{:.4f} on the known labels", result.accuracy));
+  add_verdict(judge(result), page);
+  page.warnings = origin.warnings;
+  page.result_json = json;
+  ReportTable classes{"Documents by class", "", {"Class", "Documents"}, {}};
+  std::vector<std::size_t> counts(result.classes.size(), 0);
+  for (std::uint32_t label : result.labels) ++counts[label];
+  for (std::size_t k = 0; k < counts.size(); ++k)
+    classes.rows.push_back({result.classes[k], std::to_string(counts[k])});
+  page.tables.push_back(std::move(classes));
+  if (!result.calibration.empty()) page.figures.push_back(calibration_figure(result.calibration));
+  if (!result.top_words.empty() && !result.top_words.front().empty())
+    page.tables.push_back(top_word_table(result));
+  std::vector<std::uint32_t> all(result.labels.size());
+  std::iota(all.begin(), all.end(), 0U);
+  page.tables.push_back(doubtful_documents(result, std::move(all)));
   return render_report(page);
 }
 

@@ -1,4 +1,4 @@
-// The page of a text result.
+// The pages of text results.
 #pragma once
 
 #include <string>
@@ -9,5 +9,6 @@ namespace drover {
 
 /// `json` is the result as the page offers it to download.
 std::string page_of(const TextResult& result, const std::string& json);
+std::string page_of(const TextLabels& result, const std::string& json);
 
 }  // namespace drover

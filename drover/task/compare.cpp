@@ -41,21 +41,66 @@ void use_common_states(DataTable& a, DataTable& b, std::size_t v) {
   }
 }
 
-/// Draws of all chains as rows. Draws files have no state names.
-DataTable table_of(const DrawFile& file, const std::string& path) {
-  DataTable table;
-  table.source = path;
-  table.names = file.variable_names;
-  table.rows = file.draws * file.chains;
+/// The names of states that a file of draws tells; none for a variable without.
+std::vector<std::vector<std::string>> state_names_in(const DrawFile& file) {
+  const nlohmann::json json = nlohmann::json::parse(file.metadata, nullptr, false);
+  if (!json.is_object() || !json.contains("state_names")) return {};
+  try {
+    auto names = json["state_names"].get<std::vector<std::vector<std::string>>>();
+    names.resize(file.variables());
+    return names;
+  } catch (const nlohmann::json::exception&) {
+    return {};  // somebody else's metadata
+  }
+}
+
+/// Draws of all chains as rows, the chosen columns of them. Whole numbers are numbers of states unless they
+/// are to be made binary.
+DataTable table_of(const DrawFile& file, const std::string& path, const DataOptions& options) {
+  const std::size_t n = file.variables(), rows = file.draws * file.chains;
+  if (options.binarise && options.binarise != Binarise::none)
+    return std::visit(
+        [&](const auto& values) {
+          return table_of_numbers(std::vector<double>(values.begin(), values.end()), file.variable_names,
+                                  path, options);
+        },
+        file.values);
   if (std::holds_alternative<std::vector<double>>(file.values))
     throw Error(ErrorKind::bad_data, path + ": expected discrete draws (whole numbers from 0 to 65535)");
-  std::visit([&](const auto& values) { table.values.assign(values.begin(), values.end()); }, file.values);
-  table.cardinalities.assign(table.variables(), 2);
-  for (std::size_t i = 0; i < table.values.size(); ++i) {
-    std::uint32_t& states = table.cardinalities[i % table.variables()];
-    states = std::max(states, table.values[i] + 1U);
+  const std::vector<std::size_t> chosen = chosen_columns(path, file.variable_names, options.columns);
+  const std::vector<std::vector<std::string>> known = state_names_in(file);
+  DataTable table;
+  table.source = path;
+  table.drawn = true;
+  table.rows = rows;
+  table.values.resize(rows * chosen.size());
+  for (std::size_t v = 0; v < chosen.size(); ++v) {
+    std::uint32_t states = 2;
+    for (std::size_t r = 0; r < rows; ++r) {
+      const Value x = std::visit(
+          [&](const auto& values) { return static_cast<Value>(values[r * n + chosen[v]]); }, file.values);
+      table.values[r * chosen.size() + v] = x;
+      states = std::max(states, x + 1U);
+    }
+    table.names.push_back(file.variable_names[chosen[v]]);
+    table.cardinalities.push_back(states);
+    if (known.empty()) continue;
+    std::vector<std::string> names = known[chosen[v]];
+    for (std::size_t k = names.size(); k < states; ++k) names.push_back(std::to_string(k));
+    table.cardinalities.back() = static_cast<std::uint32_t>(names.size());
+    table.state_names.push_back(std::move(names));
   }
   return table;
+}
+
+/// States that have names in a table of data and none in draws can only be compared by their numbers.
+bool guesses_states(const DataTable& data, const DataTable& draws) {
+  if (data.drawn || !draws.drawn || !draws.state_names.empty()) return false;
+  return std::ranges::any_of(data.state_names, [](const std::vector<std::string>& names) {
+    for (std::size_t k = 0; k < names.size(); ++k)
+      if (names[k] != std::to_string(k)) return true;
+    return false;
+  });
 }
 
 /// The header of draws as text, compressed or not.
@@ -117,9 +162,11 @@ double log_or_unknown(double value) {
 }  // namespace
 
 DataTable read_rows(const std::string& path, const DataOptions& options, const RunControl& control) {
-  if (path.ends_with(".nc") || starts_as_draws(path)) return table_of(read_draws(path, control), path);
-  if (path.ends_with(".npz") && !options.binarise && options.columns.empty())
-    if (const DrawFile draws = read_draws(path, control); was_drawn(draws)) return table_of(draws, path);
+  if (path.ends_with(".nc") || starts_as_draws(path))
+    return table_of(read_draws(path, control), path, options);
+  if (path.ends_with(".npz"))
+    if (const DrawFile draws = read_draws(path, control); was_drawn(draws))
+      return table_of(draws, path, options);
   return read_data_table(path, options, control);
 }
 
@@ -164,6 +211,10 @@ CompareResult compare(const DataTable& one, const DataTable& other, const RunCon
     if (a.names != b.names && std::ranges::is_permutation(a.names, b.names))
       result.provenance.warnings.emplace_back(
           "the sets have the same columns in another order, and columns are compared by their place");
+    if (guesses_states(a, b) || guesses_states(b, a))
+      result.provenance.warnings.emplace_back(
+          "states have names in the data and only numbers in the draws, so they are compared by their "
+          "numbers: draws as .npz or .nc know their names");
     test_by_permutation(a, b, cardinalities, control, result);
   });
   result.provenance.seconds = control.seconds() - start;

@@ -39,7 +39,8 @@ struct CompareResult {
 /// Raises bad_data when the numbers of variables differ.
 CompareResult compare(const DataTable& a, const DataTable& b, const RunControl& control = no_control());
 
-/// A data table, or draws of any format as rows of all chains.
+/// A data table, or draws of any format as rows of all chains. Columns are chosen alike from either; whole
+/// numbers of draws are numbers of states, whose names .npz and .nc tell.
 DataTable read_rows(const std::string& path, const DataOptions& options = {},
                     const RunControl& control = no_control());
 

@@ -47,17 +47,17 @@ void make_deconvolution(const GenerateModelOptions& options, Generated& result) 
 
 GenerateOptions generator_options(const GenerateModelOptions& options) {
   GenerateOptions result;
-  result.kind = parse_generate_kind(options.kind);
+  result.kind = options.kind;
   if (result.kind == GenerateKind::grid && options.periodic) result.kind = GenerateKind::torus;
   result.width = options.width;
   result.height = options.height.value_or(options.width);
   result.periodic = options.periodic;
   result.variables = result.visible = options.variables;
   result.hidden = options.hidden;
-  result.states = options.states.value_or(0);
+  result.states = options.states;
   result.degree = options.degree;
   result.arity = options.arity;
-  result.factors = options.factors.value_or(0);
+  result.factors = options.factors;
   result.zero_share = options.zero_share;
   result.coupling = coupling_draw(options);
   result.field =
@@ -94,13 +94,13 @@ void describe(OptionList& list, GenerateModelOptions& options) {
 Generated generate_model(const GenerateModelOptions& options) {
   Generated result;
   result.provenance.question = "generate";
-  result.provenance.input = options.kind;
+  result.provenance.input = choice_name(options.kind);
   result.provenance.seed = options.seed;
   GenerateModelOptions copy = options;
   OptionList list;
   describe(list, copy);
   result.provenance.options = option_values(list);
-  if (options.kind == "deconvolution")
+  if (options.kind == GenerateKind::deconvolution)
     make_deconvolution(options, result);
   else
     result.model = generate(generator_options(options));

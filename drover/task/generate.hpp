@@ -1,7 +1,7 @@
 // Models made by rule (drover/model/builders.hpp), and images that small features make, to be taken apart
 // (drover/model/convolution.hpp).
 //
-//   Generated grid = generate_model({.kind = "grid", .width = 50, .coupling_sd = 1.0});
+//   Generated grid = generate_model({.kind = GenerateKind::grid, .width = 50, .coupling_sd = 1.0});
 //   write_model(grid.model, "grid.uai");
 #pragma once
 
@@ -17,8 +17,7 @@
 namespace drover {
 
 struct GenerateModelOptions {
-  /// grid, torus, chain, tree, complete, random, regular, potts, tables, rbm or deconvolution.
-  std::string kind = "grid";
+  GenerateKind kind = GenerateKind::grid;
   std::uint64_t seed = 1;
   std::uint64_t width = 10;                ///< grid, torus, potts, deconvolution
   std::optional<std::uint64_t> height{};   ///< unset: as wide

@@ -540,6 +540,10 @@ Judgement judge(const BestState& answer) {
                           : Judgement{Verdict::caution,
                                       "These are the best states found; others may be among the best."};
   if (answer.optimal) return {Verdict::good, "This state is proven to be a most probable one."};
+  if (answer.log_score == log_zero)
+    return {Verdict::bad,
+            "No possible state was found: this one breaks a hard constraint. Run longer, or take another "
+            "method."};
   return {Verdict::caution,
           std::isfinite(answer.upper)
               ? "This is the best state found; no state has a log score above " + log_text(answer.upper) + "."

@@ -2,7 +2,7 @@
 // reads its own.
 //
 //   write_parts(model, "parts", {.parts = 64}, control);   // by whoever can hold it once
-//   generate_parts({.kind = "grid", .width = 30000}, "parts", {.parts = 64}, control);   // by nobody
+//   generate_parts({.kind = GenerateKind::grid, .width = 30000}, "parts", {.parts = 64}, control);   // by nobody
 //   PartsAnswer answer = marginals_of_parts("parts", "marginals", options, control);
 #pragma once
 

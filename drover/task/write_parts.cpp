@@ -214,11 +214,11 @@ void generate_parts(const GenerateModelOptions& asked, const std::string& folder
                     const RunControl& control) {
   const GenerateOptions model = generator_options(asked);
   constexpr std::uint64_t most = 1'400'000'000;  // with duals positions stay below 2^32
-  if (model.kind != GenerateKind::grid || model.states > 2)
+  if (model.kind != GenerateKind::grid || model.states.value_or(2) > 2)
     throw Error(ErrorKind::usage,
                 fmt::format("generate {} does not make parts by themselves: write the model to a file, and "
                             "'drover convert' it",
-                            asked.kind));
+                            choice_name(asked.kind)));
   if (model.width < 3 || model.height < 3 || model.width > most / model.height)
     throw OptionError("width", fmt::format("{} by {}", model.width, model.height),
                       fmt::format("at least 3 by 3 and at most {} variables", most));

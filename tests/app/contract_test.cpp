@@ -18,7 +18,7 @@ using testing::model_path;
 using testing::read_whole;
 using testing::TemporaryFolder;
 
-std::string sprinkler() {
+std::string sprinkler_model() {
   return model_path("sprinkler.bif");
 }
 std::string grid() {
@@ -32,7 +32,7 @@ void expect_fields(const nlohmann::json& json, std::initializer_list<const char*
 
 TEST(Contract, EveryResultCarriesItsOrigin) {
   for (const char* command : {"info", "marginals", "map", "logz"}) {
-    const auto json = drover_command(std::string(command) + " " + sprinkler() + " --json").json();
+    const auto json = drover_command(std::string(command) + " " + sprinkler_model() + " --json").json();
     expect_fields(json, {"command", "version", "model", "seed", "warnings", "settings"});
     EXPECT_EQ(json["command"], command);
   }
@@ -110,12 +110,12 @@ TEST(Contract, ResumeContinuesBitForBit) {
 
 TEST(Contract, ObservationsAndQueries) {
   const auto json =
-      drover_command("marginals " + sprinkler() + " --json --observe lawn=wet --query rain").json();
+      drover_command("marginals " + sprinkler_model() + " --json --observe lawn=wet --query rain").json();
   ASSERT_EQ(json["marginals"].size(), 1U);
-  const auto all = drover_command("marginals " + sprinkler() + " --json --observe lawn=wet").json();
+  const auto all = drover_command("marginals " + sprinkler_model() + " --json --observe lawn=wet").json();
   EXPECT_EQ(all["marginals"].size(), all["variables"].size());
-  expect_error("marginals " + sprinkler() + " --observe lown=wet", 64, "lawn");
-  expect_error("marginals " + sprinkler() + " --query raim", 64, "rain");
+  expect_error("marginals " + sprinkler_model() + " --observe lown=wet", 64, "lawn");
+  expect_error("marginals " + sprinkler_model() + " --query raim", 64, "rain");
 }
 
 TEST(Contract, BestStatesAndValues) {

@@ -11,7 +11,8 @@ using testing::drover_command;
 using testing::model_path;
 using testing::TemporaryFolder;
 
-std::string generated(const TemporaryFolder& folder, const std::string& name, const std::string& arguments) {
+std::string generated_for_duality(const TemporaryFolder& folder, const std::string& name,
+                                  const std::string& arguments) {
   const std::string path = folder.file(name + ".uai");
   EXPECT_EQ(drover_command("generate " + arguments + " --out " + path).exit_code, 0);
   return path;
@@ -34,15 +35,16 @@ void expect_exact_marginals(const std::string& model, const std::string& options
 
 TEST(DualityCommand, MarginalsOfSpinModels) {
   TemporaryFolder folder;
-  const std::string mixed = generated(folder, "mixed", "grid --width 4 --coupling-sd 0.5 --field-sd 0.5");
+  const std::string mixed =
+      generated_for_duality(folder, "mixed", "grid --width 4 --coupling-sd 0.5 --field-sd 0.5");
   for (const char* method : {"primal-dual", "tree-primal-dual", "tree-primal-dual --redraw",
                              "partial-swendsen-wang", "generalized-swendsen-wang"})
     expect_exact_marginals(mixed, std::string("--method ") + method);
   const std::string attractive =
-      generated(folder, "attractive", "grid --width 4 --coupling 0.4 --field-sd 0.5");
+      generated_for_duality(folder, "attractive", "grid --width 4 --coupling 0.4 --field-sd 0.5");
   expect_exact_marginals(attractive, "--method swendsen-wang");
   const std::string repulsive =
-      generated(folder, "repulsive", "grid --width 4 --coupling -0.4 --field-sd 0.5");
+      generated_for_duality(folder, "repulsive", "grid --width 4 --coupling -0.4 --field-sd 0.5");
   expect_exact_marginals(repulsive, "--method swendsen-wang");
 }
 
@@ -50,7 +52,8 @@ TEST(DualityCommand, MarginalsOfSpinModels) {
 TEST(DualityCommand, SwendsenWangWithoutFieldsIsDone) {
   TemporaryFolder folder;
   for (const char* coupling : {"0.4", "-0.4"}) {
-    const std::string model = generated(folder, "grid", std::string("grid --width 6 --coupling ") + coupling);
+    const std::string model =
+        generated_for_duality(folder, "grid", std::string("grid --width 6 --coupling ") + coupling);
     const auto json =
         drover_command("marginals " + model + " --json --quiet --method swendsen-wang --sweeps 500").json();
     EXPECT_EQ(json["converged"], true) << json["warnings"];
@@ -61,12 +64,12 @@ TEST(DualityCommand, SwendsenWangWithoutFieldsIsDone) {
 TEST(DualityCommand, MarginalsOfOtherModels) {
   TemporaryFolder folder;
   const std::string potts =
-      generated(folder, "potts", "potts --width 3 --states 3 --coupling 0.8 --field-sd 0.5");
+      generated_for_duality(folder, "potts", "potts --width 3 --states 3 --coupling 0.8 --field-sd 0.5");
   for (const char* method : {"primal-dual", "tree-primal-dual", "swendsen-wang", "partial-swendsen-wang",
                              "generalized-swendsen-wang"})
     expect_exact_marginals(potts, std::string("--method ") + method);
-  const std::string tables =
-      generated(folder, "tables", "tables --variables 6 --states 3 --arity 3 --factors 5 --coupling-sd 0.5");
+  const std::string tables = generated_for_duality(
+      folder, "tables", "tables --variables 6 --states 3 --arity 3 --factors 5 --coupling-sd 0.5");
   for (const char* method : {"primal-dual", "tree-primal-dual", "generalized-swendsen-wang"})
     expect_exact_marginals(tables, std::string("--method ") + method);
   expect_exact_marginals(model_path("colours.fg"), "--method primal-dual");
@@ -80,11 +83,11 @@ TEST(DualityCommand, RefusesWhatDoesNotFit) {
     EXPECT_NE(run.error.find(part), std::string::npos) << run.error;
   };
   refused(model_path("odd-cycle.uai"), "swendsen-wang", "frustrated");
-  const std::string repulsive = generated(folder, "repulsive", "potts --width 3 --coupling -1");
+  const std::string repulsive = generated_for_duality(folder, "repulsive", "potts --width 3 --coupling -1");
   refused(repulsive, "swendsen-wang", "wants its variables to differ");
   refused(repulsive, "partial-swendsen-wang", "wants its variables to differ");
-  const std::string tables =
-      generated(folder, "tables", "tables --variables 6 --states 4 --arity 3 --factors 5 --coupling-sd 1");
+  const std::string tables = generated_for_duality(
+      folder, "tables", "tables --variables 6 --states 4 --arity 3 --factors 5 --coupling-sd 1");
   refused(tables, "swendsen-wang", "neither a spin pair nor a Potts pair");
   refused(tables, "primal-dual --tolerance 0.0000001", "the tolerance of 1e-07");
   refused(model_path("xor.uai"), "primal-dual", "cannot reach every possible state");
@@ -93,7 +96,8 @@ TEST(DualityCommand, RefusesWhatDoesNotFit) {
 
 TEST(DualityCommand, SameBitsForAnyNumberOfThreadsAndAfterResuming) {
   TemporaryFolder folder;
-  const std::string model = generated(folder, "model", "grid --width 5 --coupling 0.4 --field-sd 0.3");
+  const std::string model =
+      generated_for_duality(folder, "model", "grid --width 5 --coupling 0.4 --field-sd 0.3");
   for (const char* method : {"primal-dual", "tree-primal-dual --redraw", "swendsen-wang",
                              "partial-swendsen-wang", "generalized-swendsen-wang"}) {
     const std::string line = "marginals " + model + " --json --quiet --burn-in 20 --method " + method;
@@ -110,8 +114,10 @@ TEST(DualityCommand, SameBitsForAnyNumberOfThreadsAndAfterResuming) {
 
 TEST(DualityCommand, MeanFieldOverTrees) {
   TemporaryFolder folder;
-  const std::string tree = generated(folder, "tree", "tree --variables 12 --coupling-sd 1 --field-sd 1");
-  const std::string grid = generated(folder, "grid", "grid --width 4 --coupling-sd 0.5 --field-sd 0.5");
+  const std::string tree =
+      generated_for_duality(folder, "tree", "tree --variables 12 --coupling-sd 1 --field-sd 1");
+  const std::string grid =
+      generated_for_duality(folder, "grid", "grid --width 4 --coupling-sd 0.5 --field-sd 0.5");
   const auto log_z = [](const std::string& model, const std::string& method) {
     const CommandResult run = drover_command("logz " + model + " --json --quiet --method " + method);
     EXPECT_EQ(run.exit_code, 0) << run.error;

@@ -20,7 +20,7 @@ using testing::model_path;
 using testing::read_whole;
 using testing::TemporaryFolder;
 
-bool warns_of(const nlohmann::json& json, const std::string& part) {
+bool warns_of_text(const nlohmann::json& json, const std::string& part) {
   return json["warnings"].dump().find(part) != std::string::npos;
 }
 
@@ -306,7 +306,7 @@ TEST(EdgeCases, ContradictingOptions) {
                                       " --json --method gibbs --samples 10 --chains 3 --out " + out)
                            .json();
   EXPECT_EQ(rounded["draws"], 12);
-  EXPECT_TRUE(warns_of(rounded, "not a multiple"));
+  EXPECT_TRUE(warns_of_text(rounded, "not a multiple"));
 }
 
 TEST(EdgeCases, OptionsWithoutEffectAreNamed) {
@@ -314,13 +314,13 @@ TEST(EdgeCases, OptionsWithoutEffectAreNamed) {
   const auto blocked = drover_command("marginals " + model_path("grid-3x3.uai") +
                                       " --json --method blocked-gibbs --scan random --sweeps 50")
                            .json();
-  EXPECT_TRUE(warns_of(blocked, "option scan has no effect"));
-  EXPECT_FALSE(warns_of(blocked, "option sweeps"));
+  EXPECT_TRUE(warns_of_text(blocked, "option scan has no effect"));
+  EXPECT_FALSE(warns_of_text(blocked, "option sweeps"));
   const auto exact = drover_command("marginals " + model_path("grid-3x3.uai") +
                                     " --json --chains 5 --checkpoint " + folder.file("c"))
                          .json();
-  EXPECT_TRUE(warns_of(exact, "option chains has no effect"));
-  EXPECT_TRUE(warns_of(exact, "option checkpoint has no effect"));
+  EXPECT_TRUE(warns_of_text(exact, "option chains has no effect"));
+  EXPECT_TRUE(warns_of_text(exact, "option checkpoint has no effect"));
   EXPECT_EQ(drover_command("marginals " + model_path("grid-3x3.uai") + " --json --method gibbs --scan random")
                 .json()["warnings"]
                 .size(),
@@ -349,8 +349,9 @@ TEST(EdgeCases, FixedVariablesAreNotObserved) {
 
 TEST(EdgeCases, SearchesSayWhatTheyCannotReach) {
   for (const char* method : {"annealed-gibbs", "icm"})
-    EXPECT_TRUE(warns_of(drover_command("map " + model_path("xor.uai") + " --json --method " + method).json(),
-                         "cannot reach every possible state"))
+    EXPECT_TRUE(
+        warns_of_text(drover_command("map " + model_path("xor.uai") + " --json --method " + method).json(),
+                      "cannot reach every possible state"))
         << method;
 }
 
@@ -360,7 +361,7 @@ TEST(EdgeCases, VariablesThatSkipAStateMove) {
   const std::string model =
       folder.write("skip.uai", "MARKOV\n2\n3 2\n2\n1 0\n2 0 1\n3\n0 0.5 0.5\n6\n1 1 1 2 2 1\n");
   const auto json = drover_command("marginals " + model + " --json --method gibbs").json();
-  EXPECT_FALSE(warns_of(json, "never moved")) << json["warnings"].dump();
+  EXPECT_FALSE(warns_of_text(json, "never moved")) << json["warnings"].dump();
   EXPECT_EQ(json["marginals"][0][0], 0);
 }
 
@@ -406,8 +407,8 @@ TEST(EdgeCases, FewIndependentDrawsAreFewNotUnconverged) {
       0);
   const auto json = drover_command("diagnose --json " + draws).json();
   ASSERT_LE(json["diagnostics"]["rhat_max"], 1.01);
-  EXPECT_TRUE(warns_of(json, "too few draws"));
-  EXPECT_FALSE(warns_of(json, "not converged"));
+  EXPECT_TRUE(warns_of_text(json, "too few draws"));
+  EXPECT_FALSE(warns_of_text(json, "not converged"));
 }
 
 TEST(EdgeCases, SettingsOfOneCommandServeAnother) {
@@ -428,7 +429,7 @@ TEST(EdgeCases, SettingsOfOneCommandServeAnother) {
 TEST(EdgeCases, AisSpeaksOfItsWeights) {
   const auto json =
       drover_command("logz " + model_path("grid-3x3.uai") + " --json --method ais --chains 4").json();
-  EXPECT_TRUE(warns_of(json, "carry the weight"));
+  EXPECT_TRUE(warns_of_text(json, "carry the weight"));
 }
 
 TEST(EdgeCases, OneIsSingular) {

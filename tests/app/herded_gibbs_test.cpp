@@ -14,13 +14,13 @@ using testing::drover_command;
 using testing::model_path;
 using testing::TemporaryFolder;
 
-std::string generated(const TemporaryFolder& folder, const std::string& arguments) {
+std::string generated_for_herding(const TemporaryFolder& folder, const std::string& arguments) {
   const std::string path = folder.file("model.uai");
   EXPECT_EQ(drover_command("generate " + arguments + " --out " + path).exit_code, 0);
   return path;
 }
 
-bool warns_of(const nlohmann::json& json, const std::string& part) {
+bool herded_warns_of(const nlohmann::json& json, const std::string& part) {
   for (const auto& warning : json["warnings"])
     if (warning.get<std::string>().find(part) != std::string::npos) return true;
   return false;
@@ -28,7 +28,8 @@ bool warns_of(const nlohmann::json& json, const std::string& part) {
 
 TEST(HerdedGibbsCommand, FindsTheMarginalsOfACompleteGraph) {
   TemporaryFolder folder;
-  const std::string model = generated(folder, "complete --variables 7 --coupling-sd 0.3 --field-sd 0.5");
+  const std::string model =
+      generated_for_herding(folder, "complete --variables 7 --coupling-sd 0.3 --field-sd 0.5");
   for (const char* share : {"auto", "dense", "hashed", "exact"}) {
     const CommandResult run = drover_command("marginals " + model + " --json --check --method herded-gibbs " +
                                              "--sweeps 5000 --share " + share);
@@ -38,9 +39,9 @@ TEST(HerdedGibbsCommand, FindsTheMarginalsOfACompleteGraph) {
     EXPECT_LT(json["details"]["check"]["max_abs_error"].get<double>(), 0.002) << share;
     EXPECT_EQ(json["details"]["tables"], std::string(share) == "auto" ? "dense" : share);
     EXPECT_TRUE(json["converged"].get<bool>()) << share;
-    EXPECT_TRUE(warns_of(json, "deterministic"));
-    EXPECT_FALSE(warns_of(json, "not complete"));
-    EXPECT_EQ(warns_of(json, "shared and binned"), std::string(share) == "exact");
+    EXPECT_TRUE(herded_warns_of(json, "deterministic"));
+    EXPECT_FALSE(herded_warns_of(json, "not complete"));
+    EXPECT_EQ(herded_warns_of(json, "shared and binned"), std::string(share) == "exact");
   }
 }
 
@@ -48,13 +49,14 @@ TEST(HerdedGibbsCommand, SaysThatSparseGraphsCarryNoGuarantee) {
   const auto json =
       drover_command("marginals " + model_path("grid-3x3.uai") + " --json --check --method herded-gibbs")
           .json();
-  EXPECT_TRUE(warns_of(json, "not complete"));
+  EXPECT_TRUE(herded_warns_of(json, "not complete"));
   EXPECT_LT(json["details"]["check"]["max_abs_error"].get<double>(), 0.05);
 }
 
 TEST(HerdedGibbsCommand, SharedWeightsOnALatticeHaveTheirOwnKernel) {
   TemporaryFolder folder;
-  const std::string torus = generated(folder, "torus --width 64 --height 4 --coupling 0.2 --field 0.1");
+  const std::string torus =
+      generated_for_herding(folder, "torus --width 64 --height 4 --coupling 0.2 --field 0.1");
   const auto run = [&](const std::string& options) {
     const CommandResult result = drover_command(
         "marginals " + torus + " --json --check --method herded-gibbs --share exact " + options);
@@ -74,7 +76,7 @@ TEST(HerdedGibbsCommand, SharedWeightsOnALatticeHaveTheirOwnKernel) {
   EXPECT_TRUE(is_lattice(observed));
   EXPECT_LT(observed["details"]["check"]["max_abs_error"].get<double>(), 0.03);
   EXPECT_FALSE(is_lattice(run("--sweeps 100 --schedule sequential")));
-  generated(folder, "torus --width 6 --height 4 --coupling 0.2 --field 0.1");
+  generated_for_herding(folder, "torus --width 6 --height 4 --coupling 0.2 --field 0.1");
   EXPECT_FALSE(is_lattice(run("--sweeps 100")));
 }
 
@@ -96,7 +98,7 @@ TEST(HerdedGibbsCommand, SamplesAndMap) {
 
 TEST(HerdedGibbsCommand, SameBitsWhateverTheThreadsAndAcrossACheckpoint) {
   TemporaryFolder folder;
-  const std::string model = generated(folder, "grid --width 40 --coupling-sd 0.3");
+  const std::string model = generated_for_herding(folder, "grid --width 40 --coupling-sd 0.3");
   const std::string common =
       "marginals " + model + " --json --method herded-gibbs --chains 2 --schedule colours --burn-in 10 ";
   const auto one = drover_command(common + "--sweeps 200 --threads 1").json();
@@ -114,7 +116,7 @@ TEST(HerdedGibbsCommand, SameBitsWhateverTheThreadsAndAcrossACheckpoint) {
 
 TEST(HerdedGibbsCommand, RefusesWhatDoesNotFit) {
   TemporaryFolder folder;
-  const std::string model = generated(folder, "complete --variables 60 --coupling-sd 0.1");
+  const std::string model = generated_for_herding(folder, "complete --variables 60 --coupling-sd 0.1");
   const CommandResult dense = drover_command("marginals " + model + " --method herded-gibbs --share dense");
   EXPECT_EQ(dense.exit_code, 78);
   EXPECT_NE(dense.error.find("would need"), std::string::npos) << dense.error;

@@ -1,4 +1,5 @@
 // drover text: the contract, end to end, on the corpus the program makes itself.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "tests/support/command.hpp"
@@ -49,11 +50,15 @@ TEST(Text, FitAndPredict) {
                            " --quiet --stop-words english --ngrams 2 --out " + model)
                 .exit_code,
             0);
-  const auto json = drover_command("text predict " + model + " " + folder.file("test.tsv.gz") +
-                                   " --json --out " + folder.file("labels.tsv"))
-                        .json();
+  const auto json =
+      drover_command("text predict " + model + " " + folder.file("test.tsv.gz") + " --json --out " +
+                     folder.file("labels.tsv") + " --report " + folder.file("labels.html"))
+          .json();
   EXPECT_EQ(json["documents"], 200);
   EXPECT_GT(json["accuracy"].get<double>(), 0.75);
+  EXPECT_NE(testing::read_whole(folder.file("labels.html"))
+                .find(fmt::format("{:.4f} on the known labels", json["accuracy"].get<double>())),
+            std::string::npos);
   const std::string table = testing::read_whole(folder.file("labels.tsv"));
   EXPECT_EQ(table.rfind("document\tlabel\tP(neg)\tP(pos)\n", 0), 0U) << table.substr(0, 60);
   // Plain files are documents without label.

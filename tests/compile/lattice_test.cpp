@@ -9,7 +9,7 @@
 namespace drover {
 namespace {
 
-double log_score(const Lattice& lattice, const std::vector<Value>& x) {
+double lattice_log_score(const Lattice& lattice, const std::vector<Value>& x) {
   double score = lattice.log_constant;
   for (std::size_t row = 0; row < lattice.height; ++row)
     for (std::size_t column = 0; column < lattice.width; ++column) {
@@ -40,7 +40,7 @@ TEST(Lattice, RecognisesGridsOfAllSizes) {
         for (int trial = 0; trial < 10; ++trial) {
           for (Value& value : x) value = random.below(2);
           const double expected = log_score(graph, x);
-          ASSERT_NEAR(log_score(*lattice, x), expected, 1e-5 * (1 + std::abs(expected)));
+          ASSERT_NEAR(lattice_log_score(*lattice, x), expected, 1e-5 * (1 + std::abs(expected)));
         }
       }
 }

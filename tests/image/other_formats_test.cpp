@@ -15,7 +15,7 @@ using namespace drover::testing;
 constexpr const char* jpeg_missing = "libturbojpeg is not installed (Debian: libturbojpeg0)";
 constexpr const char* tiff_missing = "libtiff is not installed (Debian: libtiff6)";
 
-GreyImage parse(const std::string& bytes) {
+GreyImage parse_other(const std::string& bytes) {
   return parse_image({reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()}, "picture");
 }
 
@@ -59,7 +59,7 @@ std::string jpeg(int width, int height, bool colours) {
 
 TEST(OtherFormats, JpegInGreyAndColours) {
   for (const bool colours : {false, true}) try {
-      const GreyImage image = parse(jpeg(53, 34, colours));
+      const GreyImage image = parse_other(jpeg(53, 34, colours));
       ASSERT_EQ(image.width, 53U);
       ASSERT_EQ(image.height, 34U);
       EXPECT_EQ(image.max_value, 255U);
@@ -76,7 +76,7 @@ TEST(OtherFormats, CutAndDamagedJpegIsNamed) {
   try {
     const std::string whole = jpeg(40, 40, true);
     for (const std::size_t length : {4UL, 30UL, whole.size() / 2, whole.size() - 40})
-      expect_error([&] { parse(whole.substr(0, length)); }, ErrorKind::bad_data,
+      expect_error([&] { parse_other(whole.substr(0, length)); }, ErrorKind::bad_data,
                    {"picture: not a whole JPEG"});
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::misfit) throw;
@@ -115,7 +115,7 @@ std::string tiff(std::uint32_t width, std::uint32_t height, std::uint32_t bits, 
 }
 
 void expect_levels(const std::string& bytes, std::uint32_t max_value, const std::vector<double>& levels) {
-  const GreyImage image = parse(bytes);
+  const GreyImage image = parse_other(bytes);
   EXPECT_EQ(image.max_value, max_value);
   ASSERT_EQ(image.size(), levels.size());
   for (std::size_t p = 0; p < levels.size(); ++p) EXPECT_NEAR(image.levels[p], levels[p], 1e-9) << p;
@@ -142,13 +142,14 @@ TEST(OtherFormats, TiffOfEveryDepthAndOrderOfBytes) {
 TEST(OtherFormats, CutAndAbsurdTiffIsNamed) {
   try {
     const std::string whole = tiff(40, 40, 8, 1, 1, std::string(1600, '\x55'));
-    parse(whole);
+    parse_other(whole);
     for (const std::size_t length : {5UL, 900UL, whole.size() - 30})
-      expect_error([&] { parse(whole.substr(0, length)); }, ErrorKind::bad_data,
+      expect_error([&] { parse_other(whole.substr(0, length)); }, ErrorKind::bad_data,
                    {"picture: not a whole TIFF"});
     std::string missing = tiff(40, 40, 8, 1, 1, std::string(800, '\x55'));  // half of the pixels
-    expect_error([&] { parse(missing); }, ErrorKind::bad_data, {"picture: not a whole TIFF"});
-    expect_error([&] { parse(tiff(1U << 20, 1U << 20, 8, 1, 1, "abc")); }, ErrorKind::bad_data, {"pixels"});
+    expect_error([&] { parse_other(missing); }, ErrorKind::bad_data, {"picture: not a whole TIFF"});
+    expect_error([&] { parse_other(tiff(1U << 20, 1U << 20, 8, 1, 1, "abc")); }, ErrorKind::bad_data,
+                 {"pixels"});
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::misfit) throw;
     GTEST_SKIP() << tiff_missing;

@@ -29,7 +29,7 @@ int zero_count(const Graph& graph, std::span<const Value> x) {
   return zeros;
 }
 
-testing::RandomModelOptions mixed(std::uint64_t seed) {
+testing::RandomModelOptions mixed_for_modes(std::uint64_t seed) {
   return {.variables = 7, .max_states = 4, .max_arity = 4, .factors = 9, .zero_share = seed % 2 ? 0.3 : 0.0};
 }
 
@@ -37,7 +37,7 @@ TEST(IteratedModes, EveryChangeImprovesAndTheEndIsALocalOptimum) {
   RandomSequence random(5, Stream::start);
   std::uint64_t changes = 0, ended_at_best = 0;
   for (std::uint64_t seed = 0; seed < 400; ++seed) {
-    const Graph graph = compile(testing::random_model(seed, mixed(seed)));
+    const Graph graph = compile(testing::random_model(seed, mixed_for_modes(seed)));
     const IteratedModes modes(graph);
     std::vector<Value> x = random_assignment(graph, random);
     int zeros = zero_count(graph, x);
@@ -75,7 +75,7 @@ TEST(IteratedModes, EveryChangeImprovesAndTheEndIsALocalOptimum) {
 TEST(IteratedModes, StaysInTheSupport) {
   RandomSequence random(6, Stream::start);
   for (std::uint64_t seed = 0; seed < 100; ++seed) {
-    testing::RandomModelOptions options = mixed(seed);
+    testing::RandomModelOptions options = mixed_for_modes(seed);
     options.zero_share = 0.5;
     const Graph graph = compile(testing::random_model(seed, options));
     const Enumeration exact = enumerate(graph);

@@ -38,8 +38,8 @@ Graph varied_graph(std::uint64_t seed) {
   return compile(model, evidence);
 }
 
-double largest_difference(const std::vector<std::vector<double>>& a,
-                          const std::vector<std::vector<double>>& b) {
+double largest_tree_difference(const std::vector<std::vector<double>>& a,
+                               const std::vector<std::vector<double>>& b) {
   EXPECT_EQ(a.size(), b.size());
   double worst = 0;
   for (std::size_t v = 0; v < a.size(); ++v) {
@@ -70,7 +70,7 @@ TEST(JunctionTree, AgreesWithEnumerationOnRandomModels) {
     const Enumeration exact = enumerate(graph);
     JunctionTree tree(graph);
     EXPECT_NEAR(tree.log_z(), exact.log_z, 1e-11 * (1 + std::abs(exact.log_z))) << "seed " << seed;
-    EXPECT_LT(largest_difference(tree.marginals(), exact.marginals), 1e-11) << "seed " << seed;
+    EXPECT_LT(largest_tree_difference(tree.marginals(), exact.marginals), 1e-11) << "seed " << seed;
     const ScoredState best = tree.map();
     EXPECT_NEAR(best.log_score, exact.best_log_score, 1e-11 * (1 + std::abs(exact.best_log_score)))
         << "seed " << seed;
@@ -95,7 +95,7 @@ TEST(JunctionTree, PairMarginalsAgreeWithEnumeration) {
       }
       expected.push_back(std::move(table));
     }
-    EXPECT_LT(largest_difference(JunctionTree(graph).pair_marginals(pairs), expected), 1e-11)
+    EXPECT_LT(largest_tree_difference(JunctionTree(graph).pair_marginals(pairs), expected), 1e-11)
         << "seed " << seed;
   }
 }
@@ -254,7 +254,7 @@ TEST(JunctionTree, HugePotentialsThatOverruleEachOther) {
   const Enumeration exact = enumerate(graph);
   JunctionTree tree(graph);
   EXPECT_NEAR(tree.log_z(), exact.log_z, 1e-9);
-  EXPECT_LT(largest_difference(tree.marginals(), exact.marginals), 1e-9);
+  EXPECT_LT(largest_tree_difference(tree.marginals(), exact.marginals), 1e-9);
   EXPECT_NEAR(tree.map().log_score, exact.best_log_score, 1e-9);
 }
 

@@ -11,7 +11,7 @@
 namespace drover {
 namespace {
 
-std::vector<Value> random_state(const Graph& graph, RandomSequence& random) {
+std::vector<Value> random_parent(const Graph& graph, RandomSequence& random) {
   std::vector<Value> x;
   for (std::uint32_t states : graph.cardinalities) x.push_back(static_cast<Value>(random.below(states)));
   return x;
@@ -50,7 +50,7 @@ TEST(Recombination, IsTheBestChoiceOfComponents) {
                                                              .factors = 7,
                                                              .zero_share = zeros ? 0.15 : 0.0}));
     RandomSequence random(seed, Stream::start);
-    std::vector<Value> x = random_state(graph, random), y = random_state(graph, random);
+    std::vector<Value> x = random_parent(graph, random), y = random_parent(graph, random);
     if (zeros) {  // states of the support, so that scores can be compared
       const IteratedModes modes(graph);
       modes.climb(x);

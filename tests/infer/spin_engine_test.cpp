@@ -19,8 +19,8 @@
 namespace drover {
 namespace {
 
-constexpr MessageSchedule every_schedule[] = {MessageSchedule::flooding, MessageSchedule::sequential,
-                                              MessageSchedule::residual};
+constexpr MessageSchedule every_spin_schedule[] = {MessageSchedule::flooding, MessageSchedule::sequential,
+                                                   MessageSchedule::residual};
 
 // Runs everything with the best instructions of this processor, with AVX2 and with SSE4 alone, where it has
 // them.
@@ -201,7 +201,7 @@ TEST(SpinEngine, LargeWeightsNeitherOverflowNorLoseTheSign) {
 TEST(SpinEngine, NoValueIsFavoured) {
   for (const Edges& edges : {grid_edges(20, 20, false), regular_edges(300, 5, 3)})
     for (const Semiring semiring : {Semiring::sum, Semiring::maximum})
-      for (const MessageSchedule schedule : every_schedule) {
+      for (const MessageSchedule schedule : every_spin_schedule) {
         const Graph graph = compile(ising(edges, Draw::normal(1, 0.1), Draw::normal(0, 0.5), 7));
         const FactorGraph layout = factor_graph(graph);
         const std::vector<VariableId> order = breadth_first(layout).variables;
@@ -220,8 +220,8 @@ TEST(SpinEngine, NoValueIsFavoured) {
       }
 }
 
-double largest_difference(const std::vector<std::vector<double>>& a,
-                          const std::vector<std::vector<double>>& b) {
+double largest_engine_difference(const std::vector<std::vector<double>>& a,
+                                 const std::vector<std::vector<double>>& b) {
   double largest = 0;
   for (std::size_t v = 0; v < a.size(); ++v)
     for (std::size_t k = 0; k < a[v].size(); ++k) largest = std::max(largest, std::abs(a[v][k] - b[v][k]));
@@ -233,16 +233,16 @@ TEST(SpinEngine, ExactOnTrees) {
     const Graph graph = compile(ising(tree_edges(400, seed), Draw::normal(0, 2), Draw::normal(0, 1), seed));
     const FactorGraph layout = factor_graph(graph);
     JunctionTree exact(graph);
-    for (const MessageSchedule schedule : every_schedule) {
+    for (const MessageSchedule schedule : every_spin_schedule) {
       BeliefPropagation beliefs(layout, {.schedule = schedule});
       beliefs.run();
       ASSERT_TRUE(beliefs.converged());
       EXPECT_NEAR(beliefs.log_z(), exact.log_z(), 1e-8);
-      EXPECT_LT(largest_difference(beliefs.marginals(), exact.marginals()), 1e-8);
+      EXPECT_LT(largest_engine_difference(beliefs.marginals(), exact.marginals()), 1e-8);
     }
     BeliefPropagation once(layout, {.schedule = MessageSchedule::sequential, .iterations = 1});
     once.run();
-    EXPECT_LT(largest_difference(once.marginals(), exact.marginals()), 1e-11);
+    EXPECT_LT(largest_engine_difference(once.marginals(), exact.marginals()), 1e-11);
   }
 }
 
@@ -255,7 +255,7 @@ TEST(SpinEngine, AgreesWithTheFactorByFactorCodeOnLoopyGraphs) {
     for (const std::vector<double>& appearance :
          {std::vector<double>(), cover_by_forests(layout, 1).appearance})
       for (const Semiring semiring : {Semiring::sum, Semiring::maximum})
-        for (const MessageSchedule schedule : every_schedule) {
+        for (const MessageSchedule schedule : every_spin_schedule) {
           BeliefOptions options{
               .semiring = semiring, .schedule = schedule, .damping = 0.3, .tolerance = 1e-13};
           BeliefPropagation ours(layout, options, appearance);
@@ -266,7 +266,7 @@ TEST(SpinEngine, AgreesWithTheFactorByFactorCodeOnLoopyGraphs) {
             reference.set_iteration_limit(5);
             ours.run();
             reference.run();
-            EXPECT_LT(largest_difference(ours.marginals(), reference.marginals()), 1e-14);
+            EXPECT_LT(largest_engine_difference(ours.marginals(), reference.marginals()), 1e-14);
             ours.set_iteration_limit(2000);
             reference.set_iteration_limit(2000);
           }
@@ -274,7 +274,7 @@ TEST(SpinEngine, AgreesWithTheFactorByFactorCodeOnLoopyGraphs) {
           reference.run();
           EXPECT_EQ(ours.converged(), reference.converged());
           if (!reference.converged()) continue;
-          EXPECT_LT(largest_difference(ours.marginals(), reference.marginals()), 1e-11);
+          EXPECT_LT(largest_engine_difference(ours.marginals(), reference.marginals()), 1e-11);
           if (semiring == Semiring::sum) {
             EXPECT_NEAR(ours.log_z(), reference.log_z(), 1e-9);
           }
@@ -288,7 +288,7 @@ TEST(SpinEngine, SameBitsForAnyNumberOfThreads) {
     const Graph graph = compile(ising(edges, Draw::normal(0, 0.5), Draw::normal(0, 1), 6));
     const FactorGraph layout = factor_graph(graph);
     const std::vector<VariableId> order = breadth_first(layout).variables;
-    for (const MessageSchedule schedule : every_schedule) {
+    for (const MessageSchedule schedule : every_spin_schedule) {
       std::vector<double> reference;
       for (const std::size_t threads : {1, 3}) {
         const tbb::global_control control(tbb::global_control::max_allowed_parallelism, threads);
@@ -308,7 +308,7 @@ TEST(SpinEngine, StopsWithinAnIteration) {
       compile(ising(grid_edges(700, 700, false), Draw::normal(0, 0.3), Draw::normal(0, 1), 1));
   const FactorGraph layout = factor_graph(graph);
   for (const bool vectors : {true, false})
-    for (const MessageSchedule schedule : every_schedule) {
+    for (const MessageSchedule schedule : every_spin_schedule) {
       BeliefPropagation beliefs(layout, {.schedule = schedule, .vectors = vectors});
       int asked = 0;
       beliefs.run({}, [&] { return ++asked < 2; });

@@ -11,7 +11,7 @@
 namespace drover {
 namespace {
 
-Model small_model(std::uint64_t seed) {
+Model small_tabu_model(std::uint64_t seed) {
   testing::RandomModelOptions options;
   options.variables = 6 + static_cast<std::uint32_t>(seed % 5);
   options.max_states = seed % 2 == 0 ? 3 : 2;
@@ -26,7 +26,7 @@ Model small_model(std::uint64_t seed) {
 TEST(TabuSearchTest, MeetsTheBestStateOfSmallModels) {
   int with_zeros = 0;
   for (std::uint64_t seed = 1; seed <= 300; ++seed) {
-    const Graph graph = compile(small_model(seed), {}, PairTables::kept);
+    const Graph graph = compile(small_tabu_model(seed), {}, PairTables::kept);
     if (graph.size() == 0) continue;
     const CostNetwork network = cost_network(graph);
     TabuSearch search(network);

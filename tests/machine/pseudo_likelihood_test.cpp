@@ -12,14 +12,14 @@
 namespace drover {
 namespace {
 
-std::vector<Value> random_rows(std::size_t n, std::size_t rows, double share, std::uint64_t seed) {
+std::vector<Value> random_ising_rows(std::size_t n, std::size_t rows, double share, std::uint64_t seed) {
   RandomSequence random(seed, Stream::generate);
   std::vector<Value> values(n * rows);
   for (Value& value : values) value = random.uniform() < share;
   return values;
 }
 
-BoltzmannMachine random_machine(std::size_t n, std::uint64_t seed) {
+BoltzmannMachine random_ising_machine(std::size_t n, std::uint64_t seed) {
   RandomSequence random(seed, Stream::generate);
   BoltzmannMachine machine;
   machine.biases.resize(n);
@@ -43,7 +43,7 @@ std::vector<Value> state_of(std::size_t index, std::size_t n) {
 
 TEST(BoltzmannMachine, ModelHasTheSameLogFactors) {
   for (std::size_t n = 1; n <= 6; ++n) {
-    const BoltzmannMachine machine = random_machine(n, n);
+    const BoltzmannMachine machine = random_ising_machine(n, n);
     const Enumeration exact = enumerate(compile(machine.model()));
     std::vector<double> expected;
     double sum = 0;
@@ -65,8 +65,8 @@ TEST(BoltzmannMachine, ModelHasTheSameLogFactors) {
 
 TEST(PseudoLikelihood, ValueIsTheSumOfConditionals) {
   for (std::size_t n : {1, 2, 7, 8, 9, 20}) {
-    const std::vector<Value> rows = random_rows(n, 30, 0.4, n);
-    const BoltzmannMachine machine = random_machine(n, n);
+    const std::vector<Value> rows = random_ising_rows(n, 30, 0.4, n);
+    const BoltzmannMachine machine = random_ising_machine(n, n);
     std::vector<double> weights(30), gradient(n + n * (n - 1) / 2);
     double expected = 0, total = 0, squares = 0;
     for (std::size_t r = 0; r < 30; ++r) {
@@ -85,8 +85,8 @@ TEST(PseudoLikelihood, ValueIsTheSumOfConditionals) {
 
 TEST(PseudoLikelihood, GradientIsThatOfTheValue) {
   for (std::size_t n : {2, 5, 9}) {
-    const PseudoLikelihood objective(random_rows(n, 40, 0.3, n), n, {}, 0.7);
-    std::vector<double> x = parameters_of(random_machine(n, 3)), gradient(x.size()), unused(x.size());
+    const PseudoLikelihood objective(random_ising_rows(n, 40, 0.3, n), n, {}, 0.7);
+    std::vector<double> x = parameters_of(random_ising_machine(n, 3)), gradient(x.size()), unused(x.size());
     objective.value_and_gradient(x, gradient);
     for (std::size_t p = 0; p < x.size(); ++p) {
       const double kept = x[p], step = 1e-5;
@@ -104,7 +104,7 @@ TEST(PseudoLikelihood, GradientIsThatOfTheValue) {
 TEST(PseudoLikelihood, RecoversTheModelInTheLimit) {
   for (std::uint64_t seed = 1; seed <= 10; ++seed) {
     const std::size_t n = 2 + seed % 5;
-    const BoltzmannMachine truth = random_machine(n, seed);
+    const BoltzmannMachine truth = random_ising_machine(n, seed);
     const Enumeration exact = enumerate(compile(truth.model()));
     std::vector<Value> rows;
     for (std::size_t s = 0; s < exact.probabilities.size(); ++s)
@@ -125,8 +125,8 @@ TEST(PseudoLikelihood, RecoversTheModelInTheLimit) {
 
 TEST(PseudoLikelihood, SameBitsForAnyNumberOfThreads) {
   const std::size_t n = 20;
-  const PseudoLikelihood objective(random_rows(n, 5000, 0.3, 1), n, {}, 1);
-  const std::vector<double> x = parameters_of(random_machine(n, 3));
+  const PseudoLikelihood objective(random_ising_rows(n, 5000, 0.3, 1), n, {}, 1);
+  const std::vector<double> x = parameters_of(random_ising_machine(n, 3));
   std::vector<double> one(x.size()), four(x.size());
   double value_one = 0, value_four = 0;
   {

@@ -52,7 +52,7 @@ ChainOptions few_sweeps() {
 }
 
 template <class Whole>
-void expect_same_bits(const Model& model, bool duals, std::uint32_t parts) {
+void expect_same_bits_in_parts(const Model& model, bool duals, std::uint32_t parts) {
   const Whole kernel(spin_graph(compile(model)));
   ChainRun alone(kernel, few_sweeps());
   alone.run(no_control());
@@ -91,14 +91,15 @@ void expect_same_bits(const Model& model, bool duals, std::uint32_t parts) {
 }
 
 TEST(Parts, GibbsGivesTheBitsOfTheWhole) {
-  expect_same_bits<GibbsSpinChain>(sparse_model(1500, 4000, 1), false, 7);
-  expect_same_bits<GibbsSpinChain>(sparse_model(90, 60, 2), false, 3);       // variables without pairs
-  expect_same_bits<GibbsSpinChain>(sparse_model(300, 600, 3, 9), false, 5);  // beyond products of odds
+  expect_same_bits_in_parts<GibbsSpinChain>(sparse_model(1500, 4000, 1), false, 7);
+  expect_same_bits_in_parts<GibbsSpinChain>(sparse_model(90, 60, 2), false, 3);  // variables without pairs
+  expect_same_bits_in_parts<GibbsSpinChain>(sparse_model(300, 600, 3, 9), false,
+                                            5);  // beyond products of odds
 }
 
 TEST(Parts, PrimalDualGivesTheBitsOfTheWhole) {
-  expect_same_bits<PrimalDualChain>(sparse_model(1500, 4000, 1), true, 7);
-  expect_same_bits<PrimalDualChain>(sparse_model(90, 60, 2), true, 3);
+  expect_same_bits_in_parts<PrimalDualChain>(sparse_model(1500, 4000, 1), true, 7);
+  expect_same_bits_in_parts<PrimalDualChain>(sparse_model(90, 60, 2), true, 3);
 }
 
 TEST(Parts, AGridIsGeneratedAsItIsConverted) {

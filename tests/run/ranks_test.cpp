@@ -168,8 +168,8 @@ SpinGraph sparse_graph(std::uint32_t size, std::uint32_t pairs, std::uint64_t se
 // One chain on all ranks, checked against `Whole`, which one process runs. Duals are no part of what is
 // compared: a sweep begins with drawing them.
 template <class Spread, class Whole, class AnyGraph, class... More>
-void expect_same_bits(const AnyGraph& graph,
-                      const More&... more) {  // `more` is what constructors take after the graph
+void expect_same_bits_on_ranks(const AnyGraph& graph,
+                               const More&... more) {  // `more` is what constructors take after the graph
   const ChainOptions options = options_of(2, 60);
   const Whole kernel(graph, more...);
   ChainRun alone(kernel, options);
@@ -202,15 +202,16 @@ void expect_same_bits(const AnyGraph& graph,
 }
 
 TEST(SharedRun, OneChainOnAllRanksByColours) {
-  expect_same_bits<GibbsSpinSpread, GibbsSpinChain>(sparse_graph(1000, 2500, 1000));
-  expect_same_bits<GibbsSpinSpread, GibbsSpinChain>(sparse_graph(70, 300, 70));
-  expect_same_bits<GibbsSpinSpread, GibbsSpinChain>(sparse_graph(3, 2, 3));  // fewer units than ranks
+  expect_same_bits_on_ranks<GibbsSpinSpread, GibbsSpinChain>(sparse_graph(1000, 2500, 1000));
+  expect_same_bits_on_ranks<GibbsSpinSpread, GibbsSpinChain>(sparse_graph(70, 300, 70));
+  expect_same_bits_on_ranks<GibbsSpinSpread, GibbsSpinChain>(
+      sparse_graph(3, 2, 3));  // fewer units than ranks
 }
 
 TEST(SharedRun, OneChainOnAllRanksByDuals) {
-  expect_same_bits<PrimalDualSpread, PrimalDualChain>(sparse_graph(1000, 2500, 1000));
-  expect_same_bits<PrimalDualSpread, PrimalDualChain>(sparse_graph(70, 300, 70));
-  expect_same_bits<PrimalDualSpread, PrimalDualChain>(sparse_graph(3, 2, 3));
+  expect_same_bits_on_ranks<PrimalDualSpread, PrimalDualChain>(sparse_graph(1000, 2500, 1000));
+  expect_same_bits_on_ranks<PrimalDualSpread, PrimalDualChain>(sparse_graph(70, 300, 70));
+  expect_same_bits_on_ranks<PrimalDualSpread, PrimalDualChain>(sparse_graph(3, 2, 3));
 }
 
 TEST(SharedRun, ASpreadChainGoesOnFromACheckpointOfAnotherNumberOfRanks) {
@@ -247,13 +248,13 @@ TEST(SharedRun, OneChainOfAnyFactorsOnAllRanks) {
     options.max_arity = seed == 2 ? 3 : 2;
     options.scale = 0.6;
     const Graph graph = compile(testing::random_model(seed, options));
-    expect_same_bits<GibbsTableSpread, GibbsTableChain>(graph, GibbsTableChain::Options());
+    expect_same_bits_on_ranks<GibbsTableSpread, GibbsTableChain>(graph, GibbsTableChain::Options());
   }
   Model wide;  // values that need two bytes
   wide.cardinalities.assign(40, 300);
   for (VariableId v = 0; v + 1 < 40; ++v) wide.potts_pairs.add(v, v + 1, 2.0);
   const Graph graph = compile(wide);
-  expect_same_bits<GibbsTableSpread, GibbsTableChain>(graph, GibbsTableChain::Options());
+  expect_same_bits_on_ranks<GibbsTableSpread, GibbsTableChain>(graph, GibbsTableChain::Options());
 }
 
 Lattice lattice_of(std::size_t width, std::size_t height, bool periodic, bool equal) {
@@ -275,7 +276,8 @@ Lattice lattice_of(std::size_t width, std::size_t height, bool periodic, bool eq
 TEST(SharedRun, OneChainOnAllRanksByBandsOfRows) {
   for (bool periodic : {false, true})
     for (auto [width, height] : {std::pair<std::size_t, std::size_t>{130, 62}, {14, 20}, {6, 6}, {300, 34}})
-      expect_same_bits<GibbsLatticeSpread, GibbsSpinLattice>(lattice_of(width, height, periodic, false));
+      expect_same_bits_on_ranks<GibbsLatticeSpread, GibbsSpinLattice>(
+          lattice_of(width, height, periodic, false));
 }
 
 // Gibbs sampling needs an exchange per colour, primal-dual one, whatever the graph.

@@ -15,7 +15,7 @@ namespace {
 
 using testing::ReferenceKernel;
 
-testing::RandomModelOptions mixed(std::uint64_t seed) {
+testing::RandomModelOptions mixed_for_importance(std::uint64_t seed) {
   return {.variables = 6, .max_states = 4, .max_arity = 3, .factors = 8, .scale = seed % 2 ? 0.7 : 1.5};
 }
 
@@ -28,7 +28,7 @@ TEST(AnnealedImportance, ErrorBarIsRightOnRandomModels) {
   double squares = 0, sum = 0;
   int covered = 0;
   for (std::uint64_t seed = 0; seed < models; ++seed) {
-    const Graph graph = compile(testing::random_model(seed, mixed(seed)));
+    const Graph graph = compile(testing::random_model(seed, mixed_for_importance(seed)));
     const double exact = enumerate(graph).log_z;
     const ReferenceKernel kernel(graph, 16);
     const ImportanceResult result =
@@ -87,7 +87,7 @@ TEST(AnnealedImportance, MoreSweepsSharpenTheWeights) {
 // The kernel that users run: 64 lanes with float fields.
 TEST(AnnealedImportance, WorksOverTableLanes) {
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
-    const Graph graph = compile(testing::random_model(seed, mixed(seed)));
+    const Graph graph = compile(testing::random_model(seed, mixed_for_importance(seed)));
     const GibbsTableLanes kernel(graph);
     const auto result = annealed_importance(graph, kernel, {.seed = seed, .sweeps = 100, .chains = 512});
     EXPECT_LT(std::abs(result.log_z - enumerate(graph).log_z), 4 * result.mcse) << "seed " << seed;
@@ -104,14 +104,14 @@ TEST(AnnealedImportance, DoesNotRelyOnTheKernelsStart) {
       return state;
     }
   };
-  const Graph graph = compile(testing::random_model(8, mixed(0)));
+  const Graph graph = compile(testing::random_model(8, mixed_for_importance(0)));
   const StartsAtZero kernel(graph, 16);
   const auto result = annealed_importance(graph, kernel, {.seed = 1, .sweeps = 2, .chains = 4096});
   EXPECT_LT(std::abs(result.log_z - enumerate(graph).log_z), 4 * result.mcse);
 }
 
 TEST(AnnealedImportance, SameBitsForAnyNumberOfThreads) {
-  const Graph graph = compile(testing::random_model(6, mixed(0)));
+  const Graph graph = compile(testing::random_model(6, mixed_for_importance(0)));
   const ReferenceKernel kernel(graph, 8);
   const auto run = [&](int threads) {
     oneapi::tbb::task_arena arena(threads);
@@ -126,7 +126,7 @@ TEST(AnnealedImportance, SameBitsForAnyNumberOfThreads) {
 }
 
 TEST(AnnealedImportance, StopsWithTheAnnealsThatEnded) {
-  const Graph graph = compile(testing::random_model(6, mixed(0)));
+  const Graph graph = compile(testing::random_model(6, mixed_for_importance(0)));
   const ReferenceKernel kernel(graph, 8);
   std::atomic<int> calls = 0;
   oneapi::tbb::task_arena one_thread(1);
@@ -140,7 +140,7 @@ TEST(AnnealedImportance, StopsWithTheAnnealsThatEnded) {
 }
 
 TEST(AnnealedImportance, StoppedBeforeAnyAnnealEndedIsAnError) {
-  const Graph graph = compile(testing::random_model(6, mixed(0)));
+  const Graph graph = compile(testing::random_model(6, mixed_for_importance(0)));
   const ReferenceKernel kernel(graph, 8);
   for (int allowed : {0, 10, 70}) {  // in the pilot, and in the first batch
     std::atomic<int> calls = 0;
@@ -160,7 +160,7 @@ TEST(AnnealedImportance, StoppedBeforeAnyAnnealEndedIsAnError) {
 
 // 10^15 sweeps need no more memory than a thousand.
 TEST(AnnealedImportance, LongPathsTakeNoMemory) {
-  const Graph graph = compile(testing::random_model(6, mixed(0)));
+  const Graph graph = compile(testing::random_model(6, mixed_for_importance(0)));
   const ReferenceKernel kernel(graph, 32);
   int calls = 0;
   RunControl control;
@@ -172,7 +172,7 @@ TEST(AnnealedImportance, LongPathsTakeNoMemory) {
 }
 
 TEST(AnnealedImportance, ReportsProgress) {
-  const Graph graph = compile(testing::random_model(6, mixed(0)));
+  const Graph graph = compile(testing::random_model(6, mixed_for_importance(0)));
   const ReferenceKernel kernel(graph, 8);
   std::vector<double> shares;
   oneapi::tbb::task_arena one_thread(1);

@@ -21,7 +21,7 @@ namespace {
 
 using testing::ReferenceKernel;
 
-testing::RandomModelOptions mixed(std::uint64_t seed, double scale = 1) {
+testing::RandomModelOptions mixed_for_annealing(std::uint64_t seed, double scale = 1) {
   return {.variables = 7,
           .max_states = 4,
           .max_arity = 3,
@@ -33,7 +33,7 @@ testing::RandomModelOptions mixed(std::uint64_t seed, double scale = 1) {
 // Single-site moves may be unable to connect the support, so models with zeros need their many starts.
 TEST(AnnealedGibbs, FindsTheBestStateOfSmallModels) {
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
-    const Graph graph = compile(testing::random_model(seed, mixed(seed, seed % 2 ? 4 : 0.5)));
+    const Graph graph = compile(testing::random_model(seed, mixed_for_annealing(seed, seed % 2 ? 4 : 0.5)));
     const Enumeration exact = enumerate(graph);
     const ReferenceKernel kernel(graph, 8);
     AnnealOptions options{.seed = seed, .sweeps = 60, .reads = 32};

@@ -26,7 +26,7 @@ using testing::random_model;
 using testing::state_index;
 
 /// Every pair of n variables: random spin pairs where both are binary, random tables elsewhere.
-Graph complete_graph(std::uint64_t seed, std::uint32_t n, std::uint32_t states = 2, double scale = 1) {
+Graph herded_complete_graph(std::uint64_t seed, std::uint32_t n, std::uint32_t states = 2, double scale = 1) {
   RandomSequence random(seed, Stream::generate);
   Model model;
   model.cardinalities.assign(n, states);
@@ -195,7 +195,7 @@ TEST(HerdedGibbs, CompleteGraphsConvergeAsOneOverT) {
     double herded = 0, random = 0;
     constexpr int models = 3;
     for (std::uint64_t seed = 0; seed < models; ++seed) {
-      const Graph graph = complete_graph(10 * n + seed, n, 2, 0.7);
+      const Graph graph = herded_complete_graph(10 * n + seed, n, 2, 0.7);
       herded += slope(error_curve(HerdedGibbsTables(graph, HerdedSharing::none), graph, 18)) / models;
       random += slope(error_curve(testing::ReferenceKernel(graph, 1), graph, 15)) / models;
     }
@@ -266,7 +266,7 @@ TEST(HerdedGibbs, EveryTableFindsTheMarginalsOfCompleteGraphs) {
   constexpr std::uint64_t sweeps = 50'000;
   for (std::uint64_t seed = 0; seed < 6; ++seed) {
     const std::uint32_t states = 2 + seed % 2;
-    const Graph graph = complete_graph(seed, 4, states, 0.6);
+    const Graph graph = herded_complete_graph(seed, 4, states, 0.6);
     // At most 4 * 27 weight vectors may each be two counts off, and an error of the state lives some sweeps.
     const double bound = 4 * 27 * 2 * 5.0 / sweeps;
     EXPECT_LT(marginal_error(HerdedGibbsTables(graph, HerdedSharing::none), graph, sweeps), bound);
@@ -360,7 +360,7 @@ TEST(HerdedGibbs, HardZerosAreNeverEntered) {
 }
 
 TEST(HerdedGibbs, TemperatureRaisesTheConditional) {
-  const Graph graph = complete_graph(8, 4, 2, 0.8);
+  const Graph graph = herded_complete_graph(8, 4, 2, 0.8);
   Graph cold = graph;
   for (double& value : cold.unary) value *= 0.4;
   for (double& value : cold.spin_pairs.couplings) value *= 0.4;
@@ -385,7 +385,7 @@ TEST(HerdedGibbs, TemperatureRaisesTheConditional) {
 }
 
 TEST(HerdedGibbs, ScoresAndChainsDiffer) {
-  const Graph graph = complete_graph(2, 6, 3, 0.8);
+  const Graph graph = herded_complete_graph(2, 6, 3, 0.8);
   testing::expect_scores(HerdedGibbsTables(graph, HerdedSharing::none), graph, 3);
   testing::expect_scores(HerdedGibbsVisited(graph, HerdedKey::bins, 8), graph, 3);
   const HerdedGibbsTables kernel(graph, HerdedSharing::none);
@@ -393,12 +393,12 @@ TEST(HerdedGibbs, ScoresAndChainsDiffer) {
 }
 
 TEST(HerdedGibbs, MemoryIsKnownBeforehand) {
-  const Graph large = complete_graph(1, 40);
+  const Graph large = herded_complete_graph(1, 40);
   EXPECT_THROW(HerdedGibbsTables(large, HerdedSharing::none), Error);
   EXPECT_EQ(herded_plan(large, HerdedShare::dense, 0, 2, 100).bytes, 2 * 40 * 8 * std::exp2(39));
   EXPECT_EQ(automatic_herded_plan(large, 2, 100, 1e9).share, HerdedShare::bins);
-  EXPECT_EQ(automatic_herded_plan(complete_graph(1, 19), 2, 100, 1e9).share, HerdedShare::hashed);
-  const Graph small = complete_graph(1, 10);
+  EXPECT_EQ(automatic_herded_plan(herded_complete_graph(1, 19), 2, 100, 1e9).share, HerdedShare::hashed);
+  const Graph small = herded_complete_graph(1, 10);
   EXPECT_EQ(automatic_herded_plan(small, 2, 100, 1e9).share, HerdedShare::dense);
   EXPECT_EQ(automatic_herded_plan(small, 2, 1, 80'000).share, HerdedShare::hashed);
 

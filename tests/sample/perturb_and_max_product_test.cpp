@@ -19,8 +19,8 @@ struct Draws {
   std::vector<double> maxima;
 };
 
-Draws draw(const Graph& graph, std::uint64_t seed, std::uint64_t first, std::size_t count,
-           const BatchOptions& options = {}) {
+Draws draw_perturbed(const Graph& graph, std::uint64_t seed, std::uint64_t first, std::size_t count,
+                     const BatchOptions& options = {}) {
   const PerturbAndMaxProduct sampler(graph, options);
   Draws draws{std::vector<Value>(count * graph.size()), std::vector<double>(count)};
   sampler.draw(seed, first, count, draws.states, draws.maxima);
@@ -45,7 +45,7 @@ TEST(PerturbAndMaxProduct, IsExactOnUnaries) {
     for (std::uint64_t seed = 1; seed <= 10; ++seed) {
       const Graph graph = independent(seed, shape);
       const Enumeration exact = enumerate(graph);
-      const Draws draws = draw(graph, seed, 0, 4096, {.iterations = 2});
+      const Draws draws = draw_perturbed(graph, seed, 0, 4096, {.iterations = 2});
       std::vector<double> counts(exact.probabilities.size(), 0.0);
       double sum = 0, squares = 0;
       for (std::size_t s = 0; s < 4096; ++s) {
@@ -64,7 +64,7 @@ TEST(PerturbAndMaxProduct, IsExactOnUnaries) {
 /// The perturbed maximum found is the largest over all states: the same noise is added back to each.
 void expect_exact_maxima(const Graph& graph, std::uint64_t seed) {
   constexpr std::size_t count = 40;
-  const Draws draws = draw(graph, seed, 0, count, {.iterations = 200});
+  const Draws draws = draw_perturbed(graph, seed, 0, count, {.iterations = 200});
   // Noise of single entries, by drawing from the graph without its factors: maxima minus scores.
   std::vector<std::vector<double>> noise(count, std::vector<double>(graph.unary.size()));
   const Random random(seed, Stream::perturb);
@@ -123,9 +123,9 @@ TEST(PerturbAndMaxProduct, ASampleIsAFunctionOfItsNumber) {
         compile(ising(complete_edges(12), Draw::normal(0, 0.3), Draw::normal(0, 1), 2)),
         compile(rbm(9, 7, Draw::normal(0, 0.5), Draw::normal(0, 1), 3)),
         compile(random_tables(6, 3, 6, 3, Draw::normal(0, 1), 0, 4))}) {
-    const Draws all = draw(graph, 7, 0, 50);
+    const Draws all = draw_perturbed(graph, 7, 0, 50);
     Draws part;
-    tbb::task_arena(1).execute([&] { part = draw(graph, 7, 33, 17); });
+    tbb::task_arena(1).execute([&] { part = draw_perturbed(graph, 7, 33, 17); });
     EXPECT_TRUE(std::equal(part.states.begin(), part.states.end(),
                            all.states.begin() + static_cast<std::ptrdiff_t>(33 * graph.size())));
     EXPECT_TRUE(std::equal(part.maxima.begin(), part.maxima.end(), all.maxima.begin() + 33));
@@ -135,7 +135,7 @@ TEST(PerturbAndMaxProduct, ASampleIsAFunctionOfItsNumber) {
 TEST(PerturbAndMaxProduct, MaximaBoundLogZOnTrees) {
   for (std::uint64_t seed = 1; seed <= 10; ++seed) {
     const Graph graph = compile(ising(tree_edges(10, seed), Draw::normal(0, 1), Draw::normal(0, 1), seed));
-    const Draws draws = draw(graph, seed, 0, 2000);
+    const Draws draws = draw_perturbed(graph, seed, 0, 2000);
     double sum = 0, squares = 0;
     for (double m : draws.maxima) {
       sum += m;
@@ -159,7 +159,7 @@ TEST(PerturbAndMaxProduct, EndsWhenItIsAskedTo) {
     BatchOptions options;
     options.iterations = 4'000'000'000;
     options.control = &control;
-    draw(graph, 1, 0, 32, options);
+    draw_perturbed(graph, 1, 0, 32, options);
     EXPECT_GT(asked, 60);
   }
 }

@@ -12,7 +12,7 @@ namespace {
 
 static_assert(Kernel<GibbsTableChain>);
 
-GibbsTableChain make_kernel(const Graph& graph, Scan scan = Scan::fixed) {
+GibbsTableChain make_chain_kernel(const Graph& graph, Scan scan = Scan::fixed) {
   return {graph, {scan, testing::support_of(graph)}};
 }
 
@@ -23,7 +23,7 @@ Scan scan_of(std::uint64_t seed) {
 TEST(TableChain, ReachesDistribution) {
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
     const Graph graph = testing::varied_graph(seed, 0.0);
-    testing::expect_reaches_distribution(make_kernel(graph, scan_of(seed)), graph, seed, 1024, 30);
+    testing::expect_reaches_distribution(make_chain_kernel(graph, scan_of(seed)), graph, seed, 1024, 30);
   }
 }
 
@@ -32,8 +32,8 @@ TEST(TableChain, EveryInstructionSetIsRight) {
     hwy::SetSupportedTargetsForTest(target);
     for (std::uint64_t seed = 0; seed < 20; ++seed) {
       const Graph graph = testing::varied_graph(seed, seed % 3 == 0 ? 0.25 : 0.0);
-      testing::expect_leaves_distribution(make_kernel(graph), graph, seed);
-      testing::expect_conditionals(make_kernel(graph), graph, seed);
+      testing::expect_leaves_distribution(make_chain_kernel(graph), graph, seed);
+      testing::expect_conditionals(make_chain_kernel(graph), graph, seed);
     }
   }
   hwy::SetSupportedTargetsForTest(0);
@@ -49,7 +49,7 @@ TEST(TableChain, ManyStates) {
     model.tables.add(std::vector<VariableId>{0, 1}, values);
     const Graph graph = compile(model);
     for (Scan scan : {Scan::fixed, Scan::random})
-      testing::expect_leaves_distribution(make_kernel(graph, scan), graph, 1, 16384);
+      testing::expect_leaves_distribution(make_chain_kernel(graph, scan), graph, 1, 16384);
   }
 }
 
@@ -62,7 +62,7 @@ TEST(TableChain, LargeTablesAreReadWithStrides) {
   for (double& value : values) value = random.normal();
   model.tables.add(std::vector<VariableId>{0, 1, 2}, values);
   const Graph graph = compile(model);
-  testing::expect_leaves_distribution(make_kernel(graph), graph, 1, 65536);
+  testing::expect_leaves_distribution(make_chain_kernel(graph), graph, 1, 65536);
 }
 
 TEST(TableChain, HardZerosNeedStartsInTheSupport) {

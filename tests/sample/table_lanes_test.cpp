@@ -12,14 +12,14 @@ namespace {
 
 static_assert(Kernel<GibbsTableLanes>);
 
-GibbsTableLanes make_kernel(const Graph& graph, std::uint32_t lanes = 64, Scan scan = Scan::fixed) {
+GibbsTableLanes make_lane_kernel(const Graph& graph, std::uint32_t lanes = 64, Scan scan = Scan::fixed) {
   return {graph, {lanes, scan, testing::support_of(graph)}};
 }
 
 TEST(TableLanes, ReachesDistribution) {
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
     const Graph graph = testing::varied_graph(seed, 0.0);
-    testing::expect_reaches_distribution(make_kernel(graph), graph, seed);
+    testing::expect_reaches_distribution(make_lane_kernel(graph), graph, seed);
   }
 }
 
@@ -27,7 +27,8 @@ TEST(TableLanes, BatchingDoesNotChangeAChain) {
   for (Scan scan : {Scan::fixed, Scan::random})
     for (std::uint64_t seed = 0; seed < 20; ++seed) {
       const Graph graph = testing::varied_graph(seed, seed % 3 == 0 ? 0.25 : 0.0);
-      const GibbsTableLanes wide = make_kernel(graph, 64, scan), slim = make_kernel(graph, 16, scan);
+      const GibbsTableLanes wide = make_lane_kernel(graph, 64, scan),
+                            slim = make_lane_kernel(graph, 16, scan);
       auto wide_state = wide.start(seed, 64);
       auto slim_state = slim.start(seed, 96);
       for (std::uint64_t sweep = 0; sweep < 10; ++sweep) {
@@ -51,7 +52,7 @@ TEST(TableLanes, ManyStatesUseWideValues) {
   for (double& value : values) value = random.uniform() < 0.3 ? log_zero : random.normal();
   model.tables.add(std::vector<VariableId>{0, 1}, values);
   const Graph graph = compile(model);
-  const GibbsTableLanes kernel = make_kernel(graph);
+  const GibbsTableLanes kernel = make_lane_kernel(graph);
   testing::expect_leaves_distribution(kernel, graph, 1, 16384);
   testing::expect_scores(kernel, graph, 1, 1e-12);
 }
@@ -65,7 +66,7 @@ TEST(TableLanes, LargeTablesAreReadWithStrides) {
   for (double& value : values) value = random.normal();
   model.tables.add(std::vector<VariableId>{0, 1, 2}, values);
   const Graph graph = compile(model);
-  testing::expect_leaves_distribution(make_kernel(graph), graph, 1, 65536);
+  testing::expect_leaves_distribution(make_lane_kernel(graph), graph, 1, 65536);
 }
 
 // The vectorised generator gives the words of Random::block: word site % 4 of block(chain, sweep, site / 4).
@@ -74,7 +75,7 @@ TEST(TableLanes, DrawsFollowTheCounterBasedGenerator) {
   model.cardinalities.assign(7, 8);
   for (VariableId v = 0; v < 7; ++v) model.unaries.add(v, std::vector<double>(8, 0.0));
   const Graph graph = compile(model);
-  const GibbsTableLanes kernel = make_kernel(graph, 32);
+  const GibbsTableLanes kernel = make_lane_kernel(graph, 32);
   const std::uint64_t seed = 0x123456789abcdefULL, sweep = 0x500000003ULL;
   auto state = kernel.start(seed, 64);
   kernel.sweep(state, sweep);
@@ -91,8 +92,8 @@ TEST(TableLanes, EveryInstructionSetIsRight) {
     hwy::SetSupportedTargetsForTest(target);
     for (std::uint64_t seed = 0; seed < 20; ++seed) {
       const Graph graph = testing::varied_graph(seed, seed % 3 == 0 ? 0.25 : 0.0);
-      testing::expect_leaves_distribution(make_kernel(graph), graph, seed);
-      testing::expect_conditionals(make_kernel(graph), graph, seed);
+      testing::expect_leaves_distribution(make_lane_kernel(graph), graph, seed);
+      testing::expect_conditionals(make_lane_kernel(graph), graph, seed);
     }
   }
   hwy::SetSupportedTargetsForTest(0);

@@ -28,7 +28,7 @@ std::vector<double> tempered(const Enumeration& exact, double beta) {
   return p;
 }
 
-std::size_t draw(const std::vector<double>& p, double u) {
+std::size_t draw_tempered(const std::vector<double>& p, double u) {
   std::size_t s = 0;
   while (s + 1 < p.size() && (u -= p[s]) >= 0) ++s;
   while (p[s] == 0) --s;
@@ -72,7 +72,7 @@ TEST(Tempering, LeavesTheJointDistributionOfAllRungs) {
       for (std::uint32_t lane = 0; lane < tempering.lanes(); ++lane)
         for (std::uint32_t rung = 0; rung < 3; ++rung)
           tempering.write_rung(state, lane, rung,
-                               testing::state_of_index(graph, draw(rung_p[rung], random.uniform())));
+                               testing::state_of_index(graph, draw_tempered(rung_p[rung], random.uniform())));
       for (std::uint64_t sweep = 0; sweep < 3; ++sweep) tempering.sweep(state, sweep);
       for (std::uint32_t lane = 0; lane < tempering.lanes(); ++lane) {
         std::size_t index = 0;

@@ -22,7 +22,7 @@ InferenceOptions endless(const std::string& method) {
 
 /// The first snapshot from now on that passes.
 template <class Test>
-json wait_until(LiveRun& run, Test test) {
+json wait_for_run(LiveRun& run, Test test) {
   std::uint64_t version = 0;
   for (int tries = 0; tries < 2000; ++tries) {
     const HttpEvent event = run.wait(version, 0.5);
@@ -42,7 +42,7 @@ TEST(LiveRun, PausesGoesOnAndStops) {
     EXPECT_EQ(run.wait(0, 0).text, "");
     run.start(endless(method));
     const json said =
-        wait_until(run, [](const json& one) { return one["draws"] > 100 && one.contains("rhat_max"); });
+        wait_for_run(run, [](const json& one) { return one["draws"] > 100 && one.contains("rhat_max"); });
     EXPECT_EQ(said["method"], method);
     EXPECT_EQ(said["running"], true);
     EXPECT_LT(said["rhat_max"], 1.3);
@@ -54,14 +54,14 @@ TEST(LiveRun, PausesGoesOnAndStops) {
     EXPECT_EQ(run.state().size(), 64u);
 
     run.pause();
-    wait_until(run, [](const json& one) { return one["phase"] == "paused"; });
+    wait_for_run(run, [](const json& one) { return one["phase"] == "paused"; });
     const std::uint64_t before = run.draws();
     run.wait(~std::uint64_t{0}, 0.2);
     EXPECT_EQ(run.draws(), before);
     run.go_on();
-    wait_until(run, [&](const json& one) { return one["draws"] > before + 10; });
+    wait_for_run(run, [&](const json& one) { return one["draws"] > before + 10; });
     run.pause();
-    wait_until(run, [](const json& one) { return one["phase"] == "paused"; });
+    wait_for_run(run, [](const json& one) { return one["phase"] == "paused"; });
     run.stop();  // also while it is held
     EXPECT_EQ(json::parse(run.wait(0, 0).text)["phase"], "stopped");
     EXPECT_EQ(json::parse(run.wait(0, 0).text)["running"], false);
@@ -75,7 +75,7 @@ TEST(LiveRun, TheRaceHasOneWinner) {
   options.method = "race";
   options.evidence.add(7, 1);
   run.start(options);
-  const json said = wait_until(run, [](const json& one) { return one["phase"] == "done"; });
+  const json said = wait_for_run(run, [](const json& one) { return one["phase"] == "done"; });
   ASSERT_GT(said["race"].size(), 2u);
   int winners = 0;
   for (const json& row : said["race"]) {
@@ -122,7 +122,7 @@ TEST(LiveRun, AMethodThatDoesNotFitIsSaid) {
   const Model model = random_tables(6, 3, 6, 3, Draw::normal(0, 1), 0, 1);
   LiveRun run(model);
   run.start(endless("swendsen-wang"));
-  const json said = wait_until(run, [](const json& one) { return one["phase"] == "failed"; });
+  const json said = wait_for_run(run, [](const json& one) { return one["phase"] == "failed"; });
   EXPECT_NE(said["error"], "");
 }
 

@@ -233,7 +233,7 @@ Frame frame_of(const HttpEvent& event) {
 }
 /// The first frame from now on that passes.
 template <class Test>
-Frame wait_until(LivePicture& picture, Test test) {
+Frame wait_for_picture(LivePicture& picture, Test test) {
   std::uint64_t version = 0;
   for (int tries = 0; tries < 2000; ++tries) {
     const HttpEvent event = picture.frame(version, 0.5);
@@ -249,14 +249,14 @@ Frame wait_until(LivePicture& picture, Test test) {
 TEST(LivePicture, StrokesHoldPixelsAndClearSetsThemFree) {
   const Model model = grid_ising(20, 10, false, 0.3, 0);
   LivePicture picture(model, *picture_shape(model), 1);
-  Frame frame = wait_until(picture, [](const Frame& one) { return one.said["sweeps"] > 5; });
+  Frame frame = wait_for_picture(picture, [](const Frame& one) { return one.said["sweeps"] > 5; });
   EXPECT_EQ(frame.said["width"], 20);
   EXPECT_EQ(frame.said["height"], 10);
   EXPECT_EQ(frame.state.size(), 200u);
   EXPECT_EQ(frame.mean.size(), 200u);
   EXPECT_EQ(frame.said["held"], 0);
   picture.change({.strokes = {{2.5, 3.5, 9.5, 3.5, 0.6, 1}}});
-  frame = wait_until(picture, [](const Frame& one) { return one.said["held"] > 0; });
+  frame = wait_for_picture(picture, [](const Frame& one) { return one.said["held"] > 0; });
   EXPECT_EQ(frame.said["held"], 8);  // x = 2 .. 9 of row 3
   for (std::size_t p = 0; p < 200; ++p) {
     const bool inside = p / 20 == 3 && p % 20 >= 2 && p % 20 <= 9;
@@ -266,13 +266,13 @@ TEST(LivePicture, StrokesHoldPixelsAndClearSetsThemFree) {
     }
   }
   picture.change({.strokes = {{2.5, 3.5, 2.5, 3.5, 0.6, -1}}});
-  wait_until(picture, [](const Frame& one) { return one.said["held"] == 7; });
+  wait_for_picture(picture, [](const Frame& one) { return one.said["held"] == 7; });
   picture.change({.temperature = 2.5, .method = PictureMethod::gibbs});
-  frame = wait_until(picture, [](const Frame& one) { return one.said["method"] == "gibbs"; });
+  frame = wait_for_picture(picture, [](const Frame& one) { return one.said["method"] == "gibbs"; });
   EXPECT_EQ(frame.said["held"], 7);
   EXPECT_EQ(frame.said["temperature"], 2.5);
   picture.change({.clear = true});
-  wait_until(picture, [](const Frame& one) { return one.said["held"] == 0; });
+  wait_for_picture(picture, [](const Frame& one) { return one.said["held"] == 0; });
   for (const PictureChange& wrong :
        {PictureChange{.temperature = 0}, PictureChange{.field = std::nan("")},
         PictureChange{.strokes = {{0, 0, 1e9, 0, 1, 1}}}, PictureChange{.strokes = {{0, 0, 1, 0, 1, 2}}}})
@@ -282,15 +282,15 @@ TEST(LivePicture, StrokesHoldPixelsAndClearSetsThemFree) {
 TEST(LivePicture, PausesAndShowsWhatIsPaintedMeanwhile) {
   const Model model = grid_ising(16, 16, false, 0.3, 0);
   LivePicture picture(model, *picture_shape(model), 1);
-  wait_until(picture, [](const Frame& one) { return one.said["sweeps"] > 5; });
+  wait_for_picture(picture, [](const Frame& one) { return one.said["sweeps"] > 5; });
   picture.change({.paused = true});
-  wait_until(picture, [](const Frame& one) { return one.said["paused"] == true; });
+  wait_for_picture(picture, [](const Frame& one) { return one.said["paused"] == true; });
   const std::uint64_t sweeps = picture.sweeps();
   picture.change({.strokes = {{8, 8, 8, 8, 2, 0}}});
-  wait_until(picture, [](const Frame& one) { return one.said["held"] > 0; });
+  wait_for_picture(picture, [](const Frame& one) { return one.said["held"] > 0; });
   EXPECT_EQ(picture.sweeps(), sweeps);
   picture.change({.paused = false});
-  wait_until(picture, [&](const Frame& one) { return one.said["sweeps"] > sweeps + 3; });
+  wait_for_picture(picture, [&](const Frame& one) { return one.said["sweeps"] > sweeps + 3; });
 }
 
 TEST(LivePicture, ChainsOfAMachineAreASheet) {
@@ -298,7 +298,7 @@ TEST(LivePicture, ChainsOfAMachineAreASheet) {
   const Model model = to_model(machine);
   LivePicture picture(model, *picture_shape(model), 1);
   picture.change({.strokes = {{1.5, 0.5, 1.5, 0.5, 0.5, 1}}});
-  const Frame frame = wait_until(picture, [](const Frame& one) { return one.said["held"] == 1; });
+  const Frame frame = wait_for_picture(picture, [](const Frame& one) { return one.said["held"] == 1; });
   EXPECT_EQ(frame.said["width"], 8 * 5 - 1);
   EXPECT_EQ(frame.mean.size(), 16u);
   for (std::size_t row = 0; row < 8; ++row)
@@ -333,14 +333,14 @@ TEST(LivePicture, LargePicturesAreBits) {
 TEST(LivePicture, RestsWhenNobodyLooks) {
   const Model model = grid_ising(8, 8, false, 0.3, 0);
   LivePicture picture(model, *picture_shape(model), 1, 0.2);
-  wait_until(picture, [](const Frame& one) { return one.said["sweeps"] > 5; });
+  wait_for_picture(picture, [](const Frame& one) { return one.said["sweeps"] > 5; });
   std::uint64_t before = 0;
   for (int tries = 0; tries < 1000 && before != picture.sweeps(); ++tries) {
     before = picture.sweeps();
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
   }
   EXPECT_EQ(before, picture.sweeps());
-  wait_until(picture, [&](const Frame& one) { return one.said["sweeps"] > before; });
+  wait_for_picture(picture, [&](const Frame& one) { return one.said["sweeps"] > before; });
 }
 
 }  // namespace

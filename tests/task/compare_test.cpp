@@ -1,6 +1,7 @@
 // Two sets of rows, and draws, by one call each.
 #include "drover/task/compare.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -10,6 +11,7 @@
 #include "drover/core/figures.hpp"
 #include "drover/core/random.hpp"
 #include "drover/io/text_source.hpp"
+#include "drover/report/compare_page.hpp"
 #include "drover/report/diagnose_page.hpp"
 #include "drover/task/diagnose.hpp"
 #include "drover/task/draw_file_sink.hpp"
@@ -18,7 +20,7 @@
 namespace drover {
 namespace {
 
-DataTable table_of(const std::string& text) {
+DataTable compared_table(const std::string& text) {
   TextSource source(text, "t.csv");
   return parse_text_table(source, {.constant_columns = true});
 }
@@ -40,7 +42,7 @@ DataTable pairs(std::size_t rows, double agree, std::uint32_t stream) {
 
 TEST(CompareTask, StatesAreMatchedByName) {
   const CompareResult result =
-      compare(table_of("sky,rain\nblue,0\ngrey,1\n"), table_of("sky,rain\ngrey,1\ngrey,1\n"));
+      compare(compared_table("sky,rain\nblue,0\ngrey,1\n"), compared_table("sky,rain\ngrey,1\ngrey,1\n"));
   EXPECT_DOUBLE_EQ(result.mean_difference_max, 0.5);
   // k = 1 for equal rows, exp(-1) for rows that differ in both: (1 + e^-1)/2 + 1 - (1 + e^-1).
   EXPECT_NEAR(result.squared_mmd, 0.5 - std::exp(-1.0) / 2, 1e-12);
@@ -56,6 +58,9 @@ TEST(CompareTask, TheVerdictTellsSourcesApart) {
   const CompareResult other = compare(pairs(400, 0.8, 0), pairs(400, 0.5, 1));
   EXPECT_DOUBLE_EQ(other.p_value_pairs, 1.0 / 200);
   EXPECT_EQ(judge(other).verdict, Verdict::bad);
+  const std::string page = page_of(other, to_json(other).text());
+  EXPECT_NE(page.find(fmt::format("{:.5f}", other.pair_difference_rms)), std::string::npos);
+  EXPECT_NE(page.find(fmt::format("{:.3f}", std::log(other.squared_mmd))), std::string::npos);
   const DataTable one = pairs(100, 0.8, 0);
   EXPECT_EQ(compare(one, one).p_value_mmd, 1);
   // Sizes that differ are warned of, and warnings take the good word back.
@@ -63,10 +68,10 @@ TEST(CompareTask, TheVerdictTellsSourcesApart) {
 }
 
 TEST(CompareTask, ColumnsInAnotherOrder) {
-  const CompareResult result = compare(table_of("a,b\n0,1\n1,1\n"), table_of("b,a\n0,1\n1,1\n"));
+  const CompareResult result = compare(compared_table("a,b\n0,1\n1,1\n"), compared_table("b,a\n0,1\n1,1\n"));
   ASSERT_EQ(result.provenance.warnings.size(), 1U);
   EXPECT_NE(result.provenance.warnings[0].find("another order"), std::string::npos);
-  EXPECT_THROW(compare(table_of("a\n0\n1\n"), table_of("a,b\n0,1\n1,1\n")), Error);
+  EXPECT_THROW(compare(compared_table("a\n0\n1\n"), compared_table("a,b\n0,1\n1,1\n")), Error);
 }
 
 TEST(CompareTask, DrawsOfEveryFormatAreReadAlike) {
@@ -87,6 +92,40 @@ TEST(CompareTask, DrawsOfEveryFormatAreReadAlike) {
     EXPECT_EQ(table.rows, 200U);
     EXPECT_EQ(table.values, tables.front().values) << table.source;
     EXPECT_EQ(table.cardinalities, (std::vector<std::uint32_t>{3, 2})) << table.source;
+    // Columns in another order, and one by itself, by name or number.
+    const DataTable turned = read_rows(table.source, {.columns = {"1", "0"}});
+    EXPECT_EQ(turned.cardinalities, (std::vector<std::uint32_t>{2, 3})) << table.source;
+    for (std::size_t r = 0; r < 200; ++r) {
+      ASSERT_EQ(turned.values[2 * r], table.values[2 * r + 1]) << table.source;
+      ASSERT_EQ(turned.values[2 * r + 1], table.values[2 * r]) << table.source;
+    }
+    EXPECT_THROW(read_rows(table.source, {.columns = {"2"}}), OptionError) << table.source;
+    const DataTable split =
+        read_rows(table.source, {.binarise = Binarise::threshold, .threshold = 2, .columns = {"0"}});
+    for (std::size_t r = 0; r < 200; ++r)
+      ASSERT_EQ(split.values[r], table.values[2 * r] == 2 ? 1 : 0) << table.source;
+  }
+}
+
+TEST(CompareTask, StatesOfDrawsAreMatchedByName) {
+  // The model counts wet first, data in the order of the alphabet.
+  Model model;
+  model.cardinalities = {2};
+  model.variable_names = {"lawn"};
+  model.state_names = {{"wet", "dry"}};
+  const double log_p[2] = {0, log_zero};
+  model.unaries.add(0, log_p);
+  const DataTable data = compared_table("lawn\nwet\nwet\nwet\n");
+  for (const char* ending : {".npz", ".nc", ".csv"}) {
+    const std::string path = ::testing::TempDir() + "named" + ending;
+    DrawFileSink sink(path);
+    Samples samples = sample(model, {.samples = 3}, sink);
+    sink.finish(samples);
+    const CompareResult result = compare(data, read_rows(path, {.constant_columns = true}));
+    const bool named = path.find(".csv") == std::string::npos;
+    EXPECT_EQ(result.provenance.warnings.size(), named ? 0U : 1U) << path;
+    if (!named) continue;
+    EXPECT_EQ(result.mean_difference_max, 0) << path;
   }
 }
 

@@ -86,13 +86,12 @@ TEST(StreamTask, AnswersAreTheMarginals) {
 
 TEST(GenerateTask, IsWhatTheBuildersMake) {
   const Generated grid =
-      generate_model({.kind = "grid", .seed = 5, .width = 3, .coupling_sd = 0.5, .field = 0.2});
+      generate_model({.kind = GenerateKind::grid, .seed = 5, .width = 3, .coupling_sd = 0.5, .field = 0.2});
   const Model built = ising(grid_edges(3, 3, false), Draw::normal(0, 0.5), Draw::constant(0.2), 5);
   EXPECT_EQ(log_z(grid.model).log_z, log_z(built).log_z);
-  const Generated images = generate_model({.kind = "deconvolution", .width = 5, .images = 2});
+  const Generated images = generate_model({.kind = GenerateKind::deconvolution, .width = 5, .images = 2});
   EXPECT_EQ(images.evidence.size(), 50U);
-  EXPECT_THROW(generate_model({.kind = "gird"}), Error);
-  EXPECT_THROW(generate_model({.kind = "grid", .coupling_sd = 1.0, .random_signs = true}), Error);
+  EXPECT_THROW(generate_model({.kind = GenerateKind::grid, .coupling_sd = 1.0, .random_signs = true}), Error);
 }
 
 }  // namespace

@@ -17,7 +17,7 @@
 namespace drover {
 namespace {
 
-DataTable table_of(const std::string& text) {
+DataTable herded_table(const std::string& text) {
   TextSource source(text, "t.csv");
   return parse_text_table(source);
 }
@@ -40,7 +40,7 @@ DataTable clusters(std::size_t columns, std::size_t rows) {
 }
 
 TEST(HerdTask, AnswersInTheDatasOwnNames) {
-  const DataTable table = table_of(small);
+  const DataTable table = herded_table(small);
   const HerdResult result =
       herd(table, {.samples = 4000, .queries = {{{"a", "1"}, {"c", "0"}}, {{"b", "1"}}}});
   EXPECT_EQ(result.samples, 4000U);
@@ -68,7 +68,8 @@ TEST(HerdTask, AnswersInTheDatasOwnNames) {
 
 TEST(HerdTask, StatesWhatItRanWith) {
   const auto json = nlohmann::json::parse(
-      to_json(herd(table_of(small), {.samples = 100, .classify = "c", .seed = 3, .input = "small"})).text());
+      to_json(herd(herded_table(small), {.samples = 100, .classify = "c", .seed = 3, .input = "small"}))
+          .text());
   EXPECT_EQ(json["command"], "herd");
   EXPECT_EQ(json["model"], "small");
   EXPECT_EQ(json["seed"], 3);
@@ -166,7 +167,7 @@ TEST(HerdTask, ContradictoryMomentsAreNamed) {
 }
 
 TEST(HerdTask, OptionsThatDoNotFitAreNamed) {
-  const DataTable table = table_of(small);
+  const DataTable table = herded_table(small);
   const auto refused = [&](const HerdOptions& options, const char* name) {
     try {
       herd(table, options);

@@ -172,12 +172,8 @@ TEST(Tasks, SamplesOfEveryMethodAreOfTheWholeModel) {
       for (std::uint64_t t = 0; t < answer.draws / answer.chains; ++t) {
         const std::span<const Value> x = answer.draw(t, 0);
         const double score = log_score(one.model, x);
-        if (method.name != "pmp") {
-          EXPECT_GT(score, log_zero) << method.name;
-        }
-        if (score > log_zero) {
-          EXPECT_NEAR(score, answer.log_scores[t * answer.chains], 1e-4) << method.name;
-        }
+        ASSERT_GT(score, log_zero) << method.name;
+        EXPECT_NEAR(score, answer.log_scores[t * answer.chains], 1e-4) << method.name;
         for (std::size_t e = 0; e < one.evidence.size(); ++e)
           EXPECT_EQ(x[one.evidence.variables[e]], one.evidence.values[e]);
       }
@@ -288,13 +284,52 @@ TEST(Tasks, SamplesThatBreakHardConstraintsAreNoResultToRelyOn) {
   }
   InferenceOptions options;
   options.method = "pmp";
-  options.messages.iterations = 1;
+  options.messages.iterations = 3;
   const Samples draws = sample(model, options);
   EXPECT_FALSE(draws.converged);
   EXPECT_EQ(judge(draws).verdict, Verdict::bad);
+  // Those that do are not among them; others were drawn in their place.
+  EXPECT_EQ(draws.draws, 1000U);
+  EXPECT_NE(draws.provenance.details.find("rejected"), nullptr);
+  EXPECT_EQ(draws.log_scores, std::vector<double>(1000, 0.0));
   const Marginals answer = marginals(model, options);
   EXPECT_FALSE(answer.converged);
   EXPECT_EQ(judge(answer).verdict, Verdict::bad);
+  for (VariableId v = 0; v < 12; ++v) {
+    double sum = 0;
+    for (std::size_t k = 0; k < 3; ++k) sum += answer.probabilities[v][k];
+    EXPECT_NEAR(sum, 1, 1e-12);
+  }
+  // None at all is left of a long ring: exit code 78, and no file of nothing.
+  Model ring;
+  ring.cardinalities.assign(41, 3);
+  for (VariableId v = 0; v < 41; ++v) {
+    const VariableId scope[2] = {v, (v + 1) % 41};
+    ring.tables.add(scope, differ);
+  }
+  options.samples = 1;
+  options.messages.iterations = 1;
+  std::size_t refused = 0;
+  for (options.seed = 1; options.seed < 20; ++options.seed) try {
+      EXPECT_EQ(sample(ring, options).draws, 1U);
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::misfit) << error.what();
+      ++refused;
+    }
+  EXPECT_GT(refused, 0U);  // four samples of forty-one links, each of which breaks one time in three
+}
+
+TEST(Tasks, LogZByPmpIsNeverBelowAStateThatWasSeen) {
+  // Max-product does not find the maxima of a complete graph of strong repulsion: their mean is far below zero.
+  // Eight up and eight down score 3 * 8, and some state with that many or one fewer is always met.
+  const Model model = ising(complete_edges(16), Draw::constant(-3), Draw::constant(0), 0);
+  const LogZ answer = logz(model, {.method = "pmp"});
+  const double truth = logz(model, {.method = "exact"}).log_z;
+  EXPECT_LE(answer.log_z, truth);
+  EXPECT_GE(answer.log_z, 18);
+  EXPECT_EQ(answer.bound, Bound::lower);
+  EXPECT_EQ(answer.log_z, answer.lower);
+  EXPECT_NE(judge(answer).text.find("at least"), std::string::npos) << judge(answer).text;
 }
 
 TEST(Tasks, InfoKnowsWhichMethodsFit) {

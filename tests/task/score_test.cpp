@@ -4,11 +4,15 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <sstream>
+#include <string>
 
 #include "drover/core/error.hpp"
+#include "drover/core/figures.hpp"
 #include "drover/core/random.hpp"
 #include "drover/io/machine_file.hpp"
 #include "drover/machine/rbm_likelihood.hpp"
+#include "drover/report/score_page.hpp"
 #include "tests/support/weighed_states.hpp"
 
 namespace drover {
@@ -65,6 +69,23 @@ TEST(Score, MachinesAgreeWithEveryState) {
       EXPECT_NEAR(result.log_likelihood, mean_log_likelihood(to_model(file.machine), table), 1e-5);
     }
   }
+}
+
+TEST(Score, ThePageHasItsFiguresAndEveryRow) {
+  MachineFile file;
+  file.machine = random_rbm(5, 3, 0.7, 4);
+  const ScoreResult result = score(file, random_table(5, 40, 4));
+  const std::string page = page_of(result, to_json(result).text());
+  EXPECT_NE(page.find(log_text(result.log_likelihood, 7)), std::string::npos);
+  // The bars of the histogram add up to the rows.
+  const std::size_t bars = page.find("\"barCategoryGap\"");
+  ASSERT_NE(bars, std::string::npos);
+  const std::size_t begin = page.find("\"data\":[", bars);
+  ASSERT_NE(begin, std::string::npos);
+  std::istringstream numbers(page.substr(begin + 8, page.find(']', begin) - begin - 8));
+  int sum = 0;
+  for (std::string number; std::getline(numbers, number, ',');) sum += std::stoi(number);
+  EXPECT_EQ(sum, 40);
 }
 
 TEST(Score, NetworksWithUnstatedVariables) {
