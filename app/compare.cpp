@@ -48,8 +48,9 @@ int run_compare(const Call& call, Compare& compare_call) {
   describe(data_options, compare_call.data);
   add_options(data_options, result.provenance.options);
   add_limits(compare_call.limits, result.provenance.options);
-  const bool wants_text = deliver(output, result.provenance.warnings, to_json(result), {},
-                                  [&](const std::string& json) { return page_of(result, json); });
+  const bool wants_text = deliver(
+      output, result.provenance.warnings, [&] { return to_json(result); }, {},
+      [&](const std::string& json) { return page_of(result, json); });
   if (wants_text) print_compare_result(result);
   return 0;
 }

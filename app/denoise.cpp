@@ -51,10 +51,14 @@ int run_denoise(const Call& call, Denoise& denoising) {
   if (!denoising.truth.empty()) result.provenance.options["truth"] = denoising.truth;
   add_limits(denoising.limits, result.provenance.options);
   write_image(result.output, out);
-  JsonObject object = to_json(result);
-  object.add("out", out);
   const bool wants_text = deliver(
-      denoising.output, result.provenance.warnings, object, [](const std::string&) {},  // written already
+      denoising.output, result.provenance.warnings,
+      [&] {
+        JsonObject object = to_json(result);
+        object.add("out", out);
+        return object;
+      },
+      [](const std::string&) {},  // written already
       [&](const std::string& json) { return page_of(result, json); });
   if (wants_text) print_denoise_result(result, out);
   return 0;

@@ -56,8 +56,9 @@ int run_diagnose(const Call& call, Diagnose& diagnose_call) {
   DiagnoseResult result =
       diagnose(read_draws(call.arguments[0], run_control()), call.arguments[0], run_control());
   add_limits(diagnose_call.limits, result.provenance.options);
-  const bool wants_text = deliver(output, result.provenance.warnings, to_json(result), {},
-                                  [&](const std::string& json) { return page_of(result, json); });
+  const bool wants_text = deliver(
+      output, result.provenance.warnings, [&] { return to_json(result); }, {},
+      [&](const std::string& json) { return page_of(result, json); });
   if (wants_text) print_diagnose_result(result);
   return 0;
 }

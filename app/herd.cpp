@@ -75,10 +75,14 @@ int run_herd(const Call& call, Herd& herd_call) {
   }
   sink.finish(result);
   add_limits(herd_call.limits, result.provenance.options);
-  JsonObject object = to_json(result);
-  if (!output.out.empty()) object.add("out", output.out);
   const bool wants_text = deliver(
-      output, result.provenance.warnings, object, [](const std::string&) {},  // written already
+      output, result.provenance.warnings,
+      [&] {
+        JsonObject object = to_json(result);
+        if (!output.out.empty()) object.add("out", output.out);
+        return object;
+      },
+      [](const std::string&) {},  // written already
       [&](const std::string& json) { return page_of(result, json); });
   if (wants_text) print_herd_result(result);
   return 0;

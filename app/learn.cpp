@@ -72,9 +72,8 @@ int run_score(const Call& call, Scoring& scoring) {
   ScoreResult result = is_machine ? score(read_machine(model, run_control()), table, options, run_control())
                                   : score(read_model(model, run_control()), table, options, run_control());
   result.provenance.input = model;
-  const JsonObject object = to_json(result);
   const bool wants_text = deliver(
-      output, result.provenance.warnings, object, [](const std::string&) {},
+      output, result.provenance.warnings, [&] { return to_json(result); }, [](const std::string&) {},
       [&](const std::string& json) { return page_of(result, json); });
   if (!wants_text) return 0;
   print_text(fmt::format("mean log-likelihood {} ± {} (by the rows), {}\nlog Z {}{}\n{}\n{}, {:.3f} s\n",
@@ -102,10 +101,13 @@ int run_learn(const Call& call, Learn& learn_call) {
   describe(data_options, learn_call.data);
   add_options(data_options, result.provenance.options);
   add_limits(learn_call.limits, result.provenance.options);
-  JsonObject object = to_json(result);
-  object.add("out", output.out);
   const bool wants_text = deliver(
-      output, result.provenance.warnings, object,
+      output, result.provenance.warnings,
+      [&] {
+        JsonObject object = to_json(result);
+        object.add("out", output.out);
+        return object;
+      },
       [&](const std::string& path) { write_machine(path, machine_file(result)); },
       [&](const std::string& json) { return page_of(result, json, learn_call.image_width); });
   if (wants_text) print_learn_result(result, output.out);

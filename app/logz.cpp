@@ -46,7 +46,7 @@ int run_logz(const Call& call, Question& question) {
   if (!speaks()) return 0;
   add_settings(question, answer.provenance.options);
   const bool wants_text = deliver(
-      output, answer.provenance.warnings, to_json(answer),
+      output, answer.provenance.warnings, [&] { return to_json(answer); },
       [&](const std::string& path) { write_pr(answer.log_z, path); },
       [&](const std::string& json) { return page_of(answer, json); });
   if (wants_text) print_text(table(answer));

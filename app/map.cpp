@@ -73,7 +73,7 @@ int run_of(const Call& call, MapQuestion& question) {
   BestValues told = answer;
   told.provenance = provenance;
   const bool wants_text = deliver(
-      output, told.provenance.warnings, to_json(told), [](const std::string&) {},
+      output, told.provenance.warnings, [&] { return to_json(told); }, [](const std::string&) {},
       [&](const std::string& json) { return page_of(told, json); });
   if (!wants_text) return 0;
   TextTable table({"VARIABLE", "STATE"});
@@ -98,7 +98,7 @@ int run_map(const Call& call, MapQuestion& question) {
   if (!speaks()) return 0;
   add_settings(question, answer.provenance.options);
   const bool wants_text = deliver(
-      output, answer.provenance.warnings, to_json(answer, loaded.query),
+      output, answer.provenance.warnings, [&] { return to_json(answer, loaded.query); },
       [&](const std::string& path) { write_map(answer.assignment, path); },
       [&](const std::string& json) { return page_of(answer, json, loaded.query); });
   if (!wants_text) return 0;

@@ -174,7 +174,7 @@ int run_marginals(const Call& call, Question& question, const std::string& cases
   if (!speaks()) return 0;
   add_settings(question, answer.provenance.options);
   const bool wants_text = deliver(
-      output, answer.provenance.warnings, to_json(answer, loaded.query),
+      output, answer.provenance.warnings, [&] { return to_json(answer, loaded.query); },
       [&](const std::string& path) {
         if (path.ends_with(".MAR") || path.ends_with(".mar"))
           write_mar(answer.probabilities, path);

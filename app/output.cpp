@@ -125,17 +125,21 @@ void print_warnings(bool quiet, const std::vector<std::string>& warnings) {
     std::fputs(fmt::format("drover: warning: {}\n", warning).c_str(), stderr);
 }
 
-bool deliver(const Output& output, const std::vector<std::string>& warnings, const JsonObject& object,
+bool deliver(const Output& output, const std::vector<std::string>& warnings,
+             const std::function<JsonObject()>& make_json,
              const std::function<void(const std::string& path)>& write_own,
              const std::function<std::string(const std::string& json)>& make_page) {
   expect_result();
-  if (output.out.ends_with(".json"))
-    write_file(output.out, object.text());
+  const bool to_json_file = output.out.ends_with(".json");
+  std::string json;
+  if (to_json_file || !output.report.empty() || output.json) json = make_json().text();
+  if (to_json_file)
+    write_file(output.out, json);
   else if (!output.out.empty())
     write_own(output.out);
-  if (!output.report.empty()) write_file(output.report, make_page(object.text()));
+  if (!output.report.empty()) write_file(output.report, make_page(json));
   print_warnings(output.quiet, warnings);
-  if (output.json) print_json(object);
+  if (output.json) print_text(json);
   return !output.json && !is_standard_output(output.out) && !is_standard_output(output.report);
 }
 

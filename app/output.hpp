@@ -51,10 +51,11 @@ void print_json(const JsonObject& object);
 /// Prints each as "drover: warning: ..." on stderr, unless quiet.
 void print_warnings(bool quiet, const std::vector<std::string>& warnings);
 
-/// Writes --out (JSON by its extension, else through `write_own`) and --report, then prints warnings and,
-/// with
-/// --json, the object. Returns whether a table for people is still wanted.
-bool deliver(const Output& output, const std::vector<std::string>& warnings, const JsonObject& object,
+/// Writes --out (JSON by its extension, else through `write_own`) and --report, then prints warnings and, with
+/// --json, the object, which is made only when something wants it: of a large model that takes as long as a
+/// good part of the run. Returns whether a table for people is still wanted.
+bool deliver(const Output& output, const std::vector<std::string>& warnings,
+             const std::function<JsonObject()>& make_json,
              const std::function<void(const std::string& path)>& write_own,
              const std::function<std::string(const std::string& json)>& make_page);
 

@@ -156,7 +156,7 @@ int run_reproduce(const Reproduce& asked) {
   object.add_raw("claims", json_list(claims));
   object.add("seconds", seconds);
   const bool wants_text = deliver(
-      output, warnings, object,
+      output, warnings, [&] { return object; },
       [&](const std::string& path) { write_file(path, markdown(experiment, asked, outcome, seconds)); },
       [&](const std::string& json) { return page(experiment, asked, outcome, seconds, warnings, json); });
   if (!wants_text) return 0;

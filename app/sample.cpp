@@ -29,10 +29,14 @@ int run_sample(const Call& call, Question& question) {
   if (!speaks()) return 0;
   sink.finish(answer);
   add_settings(question, answer.provenance.options);
-  JsonObject object = to_json(answer);
-  object.add("out", output.out);
   const bool wants_text = deliver(
-      output, answer.provenance.warnings, object, [](const std::string&) {},  // the draws are there already
+      output, answer.provenance.warnings,
+      [&] {
+        JsonObject object = to_json(answer);
+        object.add("out", output.out);
+        return object;
+      },
+      [](const std::string&) {},  // the draws are there already
       [&](const std::string& json) { return page_of(answer, json); });
   if (!wants_text) return 0;
   print_text(fmt::format("{} of {} from {} in {}\n{}, {:.3f} s\n", counted(answer.draws, "draw"),

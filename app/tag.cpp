@@ -128,10 +128,13 @@ int train_tag(const Call& call, Training& training) {
        {std::pair{"dev", &training.dev}, {"skip-data", &training.skip_data}, {"rename", &training.rename}})
     if (!value->empty()) settings[name] = *value;
   add_limits(training.limits, settings);
-  JsonObject object = to_json(tagger);
-  object.add("out", output.out);
   const bool wants_text = deliver(
-      output, tagger.provenance.warnings, object,
+      output, tagger.provenance.warnings,
+      [&] {
+        JsonObject object = to_json(tagger);
+        object.add("out", output.out);
+        return object;
+      },
       [&](const std::string& path) { write_tagger(path, tagger); },
       [&](const std::string& json) { return page_of(tagger, json); });
   if (wants_text) print_tag_training(tagger, output.out);
@@ -157,10 +160,13 @@ int label(const Call& call, Labelling& labelling, bool eval) {
   Tags tags = tag(crf, std::move(text), labelling.options, run_control());
   if (!labelling.rename.empty()) tags.provenance.options["rename"] = labelling.rename;
   add_limits(labelling.limits, tags.provenance.options);
-  JsonObject object = to_json(tags, !eval);
-  if (!output.out.empty()) object.add("out", output.out);
   const bool wants_text = deliver(
-      output, tags.provenance.warnings, object,
+      output, tags.provenance.warnings,
+      [&] {
+        JsonObject object = to_json(tags, !eval);
+        if (!output.out.empty()) object.add("out", output.out);
+        return object;
+      },
       [&](const std::string& path) { write_file(path, columns_text(tags)); },
       [&](const std::string&) { return page_of(tags); });
   if (!wants_text) return 0;

@@ -107,7 +107,7 @@ int train_text(const Call& call, Text& text) {
   if (text.demo) result.provenance.options["demo"] = true;
   add_limits(text.limits, result.provenance.options);
   const bool wants_text = deliver(
-      output, result.provenance.warnings, to_json(result),
+      output, result.provenance.warnings, [&] { return to_json(result); },
       [&](const std::string& path) {
         if (is_model_name(path))
           write_text_model(path, text_model_file(result, text.corpus));
@@ -141,10 +141,13 @@ int predict(const Call& call, TextLabelling& text) {
   describe_files(file_options, text.files);
   add_options(file_options, result.provenance.options);
   add_limits(text.limits, result.provenance.options);
-  JsonObject object = to_json(result);
-  object.add("files", files);
   const bool wants_text = deliver(
-      output, result.provenance.warnings, object,
+      output, result.provenance.warnings,
+      [&] {
+        JsonObject object = to_json(result);
+        object.add("files", files);
+        return object;
+      },
       [&](const std::string& path) { write_labels(path, result); },
       [&](const std::string& json) { return page_of(result, json); });
   if (wants_text) print_labels(result);

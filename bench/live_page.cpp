@@ -2,23 +2,27 @@
 //
 //   bench_live_page clicks MODEL ...   from a click to painted bars, of 100 clicks
 //   bench_live_page picture [SIDE]     pictures a second of a grid, and what looking at it costs the sampler
-//   bench_live_page frames [SIDE]      the same without a browser: what making the pictures costs
+//   bench_live_page frames [SIDE]      the same without a browser: what making and sending the pictures costs, counted
 //   bench_live_page open [SIDE]        from the first request to the first picture, of a grid in memory
-//   bench_live_page memory MINUTES     of a page that is left open, and of its server; so long for either view
+//   bench_live_page memory MINUTES     of a page that is left open, and of its server; so long for either view, or
+//                   memory MINUTES VIEW  for the one that is named, Run or Picture
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <filesystem>
 #include <fstream>
+#include <map>
 #include <thread>
 
+#include "drover/core/parallel.hpp"
 #include "drover/core/random.hpp"
 #include "drover/io/model_file.hpp"
 #include "drover/model/builders.hpp"
 #include "drover/serve/live_page.hpp"
-#include "drover/serve/live_picture.hpp"
+#include "tests/serve/http_client.hpp"
 #include "tests/support/chromium.hpp"
 
 namespace {
@@ -149,26 +153,73 @@ void picture(std::uint32_t side) {
       side, frames / seconds, rates[0], rates[1], 100 * (1 - rates[0] / rates[1]));
 }
 
-/// The server's part of it: somebody who takes ten pictures a second and does nothing with them.
+/// Processor seconds that threads of this process have had so far, by thread.
+std::map<std::string, double> thread_seconds() {
+  std::map<std::string, double> seconds;
+  for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
+    std::ifstream file(task.path() / "schedstat");
+    double nanoseconds = 0;
+    if (file >> nanoseconds) seconds[task.path().filename().string()] = 1e-9 * nanoseconds;
+  }
+  return seconds;
+}
+
+/// The server's part of it, counted: a client takes ten pictures a second over HTTP, with the mean every third
+/// time, as the page does. The sampler loses no more than the time it makes pictures itself and the processor
+/// time of the threads that send them.
 void frames(std::uint32_t side) {
-  const Model model = grid(side);
-  LivePicture picture(model, *picture_shape(model), 1, 1e9);
-  std::uint64_t version = picture.frame(0, 60).version;
-  double rates[2] = {0, 0};
-  constexpr int rounds = 5;
-  for (int round = 0; round < rounds; ++round)
-    for (const bool watched : {true, false}) {
-      const double begin = now();
-      const std::uint64_t first = picture.sweeps();
-      for (int turn = 0; turn < 30; ++turn) {
-        if (watched) version = std::max(version, picture.frame(version, 1, turn % 3 == 0).version);
-        while (now() - begin < 0.1 * (turn + 1)) std::this_thread::sleep_for(std::chrono::milliseconds(1));
-      }
-      rates[watched ? 0 : 1] += static_cast<double>(picture.sweeps() - first) / (now() - begin) / rounds;
-    }
+  parallel_for(0, 1000, [](int) { std::this_thread::sleep_for(std::chrono::microseconds(50)); });
+  RunControl control;
+  HttpServer server{HttpOptions{}};
+  LivePage page(grid(side), LiveOptions{.input = "grid"}, server, control);
+  const auto before = thread_seconds();  // this thread and those of parallel loops
+  std::thread serving([&] { server.run(); });
+  server.wait_until_serving();
+  const std::string host = fmt::format("Host: 127.0.0.1:{}\r\n", server.port()), address = server.address();
+  testing::Socket client("127.0.0.1", server.port());  // stays connected, as a browser does
+  const auto ask = [&](const std::string& path, const std::string& lines) {
+    client.send("GET " + path + " HTTP/1.1\r\n" + lines + "\r\n");
+    return testing::parse_reply(client.receive_answer());
+  };
+  const testing::Reply entry = ask("/" + address.substr(address.find("?token=")), host);
+  const auto with_server = thread_seconds();
+  const std::size_t begin = entry.head.find("Set-Cookie: ") + 12;
+  const std::string known =
+      host + "Cookie: " + entry.head.substr(begin, entry.head.find(';', begin) - begin) + "\r\n";
+  std::string version = "0";
+  const auto take = [&](bool mean) {
+    const testing::Reply reply = ask("/api/picture?after=" + version + (mean ? "" : "&state"), known);
+    const auto length =
+        static_cast<unsigned char>(reply.body.at(0)) + 256U * static_cast<unsigned char>(reply.body.at(1));
+    const json said = json::parse(reply.body.substr(4, length));
+    version = said["version"];
+    return std::pair<double, double>(said["frame_seconds"], said["sweeps"]);
+  };
+  const auto serving_seconds = [&] {
+    double sum = 0;
+    for (const auto& [thread, seconds] : thread_seconds())
+      if (with_server.contains(thread) && !before.contains(thread)) sum += seconds;
+    return sum;
+  };
+  for (int turn = 0; turn < 10; ++turn) take(true);
+  const double start = now(), sent = serving_seconds();
+  const auto [first_seconds, first_sweeps] = take(true);
+  constexpr int pictures = 100;
+  std::pair<double, double> last;
+  for (int turn = 1; turn <= pictures; ++turn) {
+    while (now() - start < 0.1 * turn) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    last = take(turn % 3 == 0);
+  }
+  const double seconds = now() - start, made = last.first - first_seconds, sending = serving_seconds() - sent;
   fmt::print(
-      "{0} x {0}, frames alone: sweeps a second watched {1:.1f}, not watched {2:.1f}: {3:.1f} % lost\n", side,
-      rates[0], rates[1], 100 * (1 - rates[0] / rates[1]));
+      "{0} x {0}: {1} pictures in {2:.1f} s beside {3:.0f} sweeps; making them took the sampler {4:.2f} % of "
+      "the "
+      "time ({5:.2f} ms each), sending them {6:.2f} % of one core: at most {7:.2f} % lost\n",
+      side, pictures, seconds, last.second - first_sweeps, 100 * made / seconds, 1000 * made / pictures,
+      100 * sending / seconds, 100 * (made + sending) / seconds);
+  control.request_stop();
+  server.stop();
+  serving.join();
 }
 
 void open(std::uint32_t side) {
@@ -190,14 +241,15 @@ double resident_megabytes() {
   return pages * static_cast<double>(sysconf(_SC_PAGE_SIZE)) / 1e6;
 }
 
-void memory(double minutes) {
+void memory(double minutes, const std::string& only) {
   Session session(grid(64), "grid");
   Chromium& browser = session.browser;
-  for (const char* view : {"Run", "Picture"}) {
+  for (const std::string view : {"Run", "Picture"}) {
+    if (!only.empty() && view != only) continue;
     browser.wait_for("document.querySelector('#views button')");
     browser.run(fmt::format(
         "Array.from(document.querySelectorAll('button')).find((b) => b.textContent === '{}').click()", view));
-    if (std::string(view) == "Run") browser.run("document.querySelector('.main').click()");
+    if (view == "Run") browser.run("document.querySelector('.main').click()");
     std::this_thread::sleep_for(std::chrono::seconds(5));
     const double begin = now();
     constexpr int looks = 10;
@@ -226,7 +278,7 @@ int main(int count, char** words) {
   else if (what == "open")
     open(static_cast<std::uint32_t>(number(1000)));
   else if (what == "memory")
-    memory(number(10));
+    memory(number(10), count > 3 ? words[3] : "");
   else {  // what needs no file
     open(1000);
     picture(1000);

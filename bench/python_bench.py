@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The Python package beside what Debian offers, in one run: bench/python_bench.py (build it first; `make python`).
 
-Every figure is the best of several runs; ratios are within this run. Prints a table.
+Every figure is the best of several runs; ratios are within this run. Prints a table. Words choose parts of it: bench/python_bench.py threads
 """
 
 import subprocess
@@ -48,7 +48,9 @@ def overhead():
     model = dv.read(TOP / "models" / "sprinkler.bif")
     calls = 1000
     seconds = best(lambda: [model.marginals({"lawn": "wet"}) for _ in range(calls)], 10) / calls
-    row("marginals of a 5-variable network, whole call", f"{1e6 * seconds:.1f} us")
+    one = dv.Model(1)
+    bare = best(lambda: [one.marginals() for _ in range(calls)], 10) / calls
+    row("marginals of a 5-variable network, whole call", f"{1e6 * seconds:.1f} us", f"{1e6 * bare:.1f} us", "drover, of one variable: the way there and back")
 
 
 def threads():
@@ -64,6 +66,38 @@ def threads():
 
     one = best(lambda: work(1))
     row("two threads, two runs, against one run", f"{best(two) / one:.2f} times", "", f"one takes {one:.2f} s")
+
+
+def views():
+    """A million marginals: how long the answer takes to be there as an array, beside a copy of it."""
+    answer = dv.grid(1000, 1000, coupling=0.3).marginals(method="mean-field", iterations=1, progress=False)
+    copied = best(lambda: answer.values.copy())
+    view = best(lambda: answer.values, 100)
+    same = np.shares_memory(answer.values, answer.values) and not answer.values.flags.owndata
+    row("10^6 marginals as an array", f"{1e6 * view:.1f} us", f"{1e3 * copied:.1f} ms", f"a copy of it; the answer's own memory: {same}")
+
+
+def rows_of_data():
+    model = dv.read(TOP / "models" / "sprinkler.bif")
+    rng = np.random.default_rng(0)
+    data = {"lawn": rng.choice(["dry", "wet"], 20_000), "sprinkler": rng.choice(["off", "on"], 20_000)}
+    many = best(lambda: model.marginals(rows=data, query=["rain"]), 3)
+    one = best(lambda: [model.marginals({"lawn": a, "sprinkler": b}) for a, b in zip(data["lawn"][:1000], data["sprinkler"][:1000])], 3)
+    row("20,000 rows of a 5-variable network", f"{20_000 / many / 1e3:.0f} k/s", f"{1e3 / one / 1e3:.0f} k/s", "drover, a question for each")
+
+
+def first_answer():
+    """From edges to exact marginals: one process that imports, builds and asks; beside NumPy enumerating the states."""
+    size = 18
+    edges = np.array([(i, (i + 1) % size) for i in range(size)] + [(i, (i + 5) % size) for i in range(size)])
+    ours = best(lambda: dv.ising(edges, 0.3, np.linspace(-1, 1, size)).marginals())
+
+    def enumerate_states():
+        spins = 2 * (np.arange(2**size)[:, None] >> np.arange(size) & 1) - 1
+        weight = np.exp(0.3 * (spins[:, edges[:, 0]] * spins[:, edges[:, 1]]).sum(axis=1) + spins @ np.linspace(-1, 1, size))
+        return (weight @ (spins > 0)) / weight.sum()
+
+    row("an Ising model of 18 spins, built and answered", f"{1e3 * ours:.2f} ms", f"{1e3 * best(enumerate_states, 2):.0f} ms", "NumPy, all states")
 
 
 def numpy_loop():
@@ -130,10 +164,14 @@ def networkx_model():
     row("the same from arrays", f"{1e3 * best(lambda: dv.ising(edges, 0.2), 3):.1f} ms")
 
 
+PARTS = {"import": import_time, "overhead": overhead, "threads": threads, "views": views, "first": first_answer, "rows": rows_of_data,
+         "numpy": numpy_loop, "networkx": networkx_model, "sklearn": against_scikit_learn}
+
+
 def main():
     row("", "drover", "the other")
-    for part in (import_time, overhead, threads, numpy_loop, networkx_model, against_scikit_learn):
-        part()
+    for name in sys.argv[1:] or PARTS:
+        PARTS[name]()
 
 
 if __name__ == "__main__":

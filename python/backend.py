@@ -11,6 +11,7 @@ import hashlib
 import io
 import os
 import re
+import shutil
 import subprocess
 import sys
 import sysconfig
@@ -56,10 +57,11 @@ def _build_folder():
 def _build(prefix):
     """Installs the package below `prefix` and returns the folder that holds it."""
     build = _build_folder()
-    if not (build / "CMakeCache.txt").exists():
-        subprocess.run(["cmake", "-S", str(TOP), "-B", str(build), "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release",
+    if not (build / "build.ninja").exists() and not (build / "Makefile").exists():  # or it was not configured to the end
+        generator = ["-G", "Ninja"] if shutil.which("ninja") else []
+        subprocess.run(["cmake", "-S", str(TOP), "-B", str(build), *generator, "-DCMAKE_BUILD_TYPE=Release", "-DDROVER_PYTHON=REQUIRED",
                         f"-DPython3_EXECUTABLE={sys.executable}"], check=True)
-    subprocess.run(["cmake", "--build", str(build), "--target", "drover_python"], check=True)
+    subprocess.run(["cmake", "--build", str(build), "--target", "drover_python", "--parallel", str(os.cpu_count() or 1)], check=True)
     subprocess.run(["cmake", "--install", str(build), "--component", "python", "--prefix", str(prefix)], check=True)
     return next(Path(prefix).rglob("drover/__init__.py")).parent.parent
 

@@ -8,7 +8,9 @@
 #include <numeric>
 #include <queue>
 
+#include "drover/compile/stoppable.hpp"
 #include "drover/core/random.hpp"
+#include "drover/core/stop_check.hpp"
 
 namespace drover {
 
@@ -97,8 +99,8 @@ class Eliminator {
  public:
   /// Of two variables the one with the smaller `worth` is removed.
   Eliminator(const Graph& graph, const Adjacency& neighbours, double log2_limit, std::uint64_t seed,
-             std::uint32_t number, const std::vector<double>& worth)
-      : limit_(log2_limit + rounding), worth_(worth), random_(seed, Stream::tie_break) {
+             std::uint32_t number, const std::vector<double>& worth, StopCheck& check)
+      : limit_(log2_limit + rounding), worth_(worth), random_(seed, Stream::tie_break), check_(check) {
     const std::size_t n = graph.size();
     neighbours_.resize(n);
     log2_states_.resize(n);
@@ -109,6 +111,7 @@ class Eliminator {
     std::vector<Candidate> all(n);
     for (VariableId v = 0; v < n; ++v) {
       const auto mine = neighbours.of(v);
+      check_.step(1 + mine.size());
       neighbours_[v].assign(mine.begin(), mine.end());
       log2_entries_[v] = log2_states_[v];
       for (VariableId u : mine) log2_entries_[v] += log2_states_[u];
@@ -123,6 +126,7 @@ class Eliminator {
   std::vector<VariableId> run() {
     std::vector<VariableId> order;
     while (!cheapest_.empty()) {
+      check_.step();
       const Candidate best = cheapest_.top();
       if (gone_[best.variable] || best.cost != log2_entries_[best.variable]) {
         cheapest_.pop();
@@ -178,6 +182,7 @@ class Eliminator {
       removable_.pop();
     const VariableId v = removable_.top().variable;
     removable_.pop();
+    check_.step(neighbours_[v].size());
     gone_[v] = 1;
     for (VariableId u : living_neighbours(v)) set_entries(u, log2_entries_[u] - log2_states_[v]);
   }
@@ -193,6 +198,7 @@ class Eliminator {
 
   void join(VariableId u, VariableId w) {
     if (neighbours_[u].size() > neighbours_[w].size()) std::swap(u, w);
+    check_.step(1 + neighbours_[u].size() / 16);
     if (std::find(neighbours_[u].begin(), neighbours_[u].end(), w) != neighbours_[u].end()) return;
     neighbours_[u].push_back(w);
     neighbours_[w].push_back(u);
@@ -203,6 +209,7 @@ class Eliminator {
   double limit_;
   const std::vector<double>& worth_;
   Random random_;
+  StopCheck& check_;
   std::vector<std::vector<VariableId>> neighbours_;  // may hold variables that are gone
   std::vector<double> log2_states_;
   std::vector<double> log2_entries_;  // of the table that eliminating the variable needs
@@ -214,7 +221,8 @@ class Eliminator {
 };
 
 // A block with the sizes of its tables; smaller than the eliminator feared where it later removed a variable.
-Block measured(const Graph& graph, const Adjacency& neighbours, std::vector<VariableId> order) {
+Block measured(const Graph& graph, const Adjacency& neighbours, std::vector<VariableId> order,
+               StopCheck& check) {
   Block block;
   std::vector<std::uint32_t> position(graph.size(), no_variable);
   for (std::size_t p = 0; p < order.size(); ++p) position[order[p]] = static_cast<std::uint32_t>(p);
@@ -223,6 +231,7 @@ Block measured(const Graph& graph, const Adjacency& neighbours, std::vector<Vari
     std::vector<std::uint32_t>& mine = later[p];
     for (VariableId u : neighbours.of(order[p]))
       if (position[u] != no_variable && position[u] > p) mine.push_back(position[u]);
+    check.step(1 + mine.size());
     std::sort(mine.begin(), mine.end());
     mine.erase(std::unique(mine.begin(), mine.end()), mine.end());
     std::size_t entries = graph.cardinalities[order[p]];
@@ -269,7 +278,8 @@ double worth_keeping(std::uint32_t held_in_round, std::uint32_t held, std::uint3
 }
 
 Blocks blocks_within(const Graph& graph, const Adjacency& neighbours, const BlockOptions& options,
-                     std::size_t max_entries) {
+                     std::size_t max_entries, const RunControl& control) {
+  StopCheck check(control, "the blocks", "were chosen");
   const std::size_t n = graph.size();
   Blocks blocks;
   blocks.max_entries = max_entries;
@@ -282,11 +292,12 @@ Blocks blocks_within(const Graph& graph, const Adjacency& neighbours, const Bloc
   std::size_t missing = n;  // in this round
   std::size_t round_begin = 0, total_entries = 0;
   while (n > 0) {
+    check.ask();
     for (VariableId v = 0; v < n; ++v)
       worth[v] = worth_keeping(held_in_round[v], held[v], hard_of_variable[v], hard.outside_of_variable[v]);
     Eliminator eliminator(graph, neighbours, std::log2(static_cast<double>(max_entries)), options.seed,
-                          static_cast<std::uint32_t>(blocks.list.size()), worth);
-    Block block = measured(graph, neighbours, eliminator.run());
+                          static_cast<std::uint32_t>(blocks.list.size()), worth, check);
+    Block block = measured(graph, neighbours, eliminator.run(), check);
     for (VariableId v : block.order) {
       ++held[v];
       missing -= held_in_round[v]++ == 0;
@@ -325,8 +336,12 @@ std::string Blocks::warning() const {
 }
 
 Blocks choose_blocks(const Graph& graph, const BlockOptions& options) {
-  const Adjacency neighbours = adjacency(graph);
-  if (options.max_entries > 0) return blocks_within(graph, neighbours, options, options.max_entries);
+  return choose_blocks(graph, options, no_control());
+}
+
+Blocks choose_blocks(const Graph& graph, const BlockOptions& options, const RunControl& control) {
+  const Adjacency neighbours = adjacency(graph, control);
+  if (options.max_entries > 0) return blocks_within(graph, neighbours, options, options.max_entries, control);
   // A limit below this would split every pair.
   const std::size_t pair =
       std::min(std::size_t{graph.max_cardinality()} * graph.max_cardinality(), largest_pair);
@@ -334,15 +349,15 @@ Blocks choose_blocks(const Graph& graph, const BlockOptions& options) {
     std::size_t limit = pair;
     for (std::size_t t = 0; t < graph.tables.table_count(); ++t)
       limit = std::max(limit, std::min(graph.tables.table(t).size(), largest_positive_table));
-    return blocks_within(graph, neighbours, options, limit);
+    return blocks_within(graph, neighbours, options, limit, control);
   }
   for (std::size_t limit : {std::size_t{64}, std::size_t{512}, std::size_t{4096}}) {
     BlockOptions one_round = options;
     one_round.max_rounds = 1;
-    Blocks blocks = blocks_within(graph, neighbours, one_round, std::max(limit, pair));
+    Blocks blocks = blocks_within(graph, neighbours, one_round, std::max(limit, pair), control);
     if (blocks.connectivity_known()) return blocks;
   }
-  return blocks_within(graph, neighbours, options, std::max(std::size_t{512}, pair));
+  return blocks_within(graph, neighbours, options, std::max(std::size_t{512}, pair), control);
 }
 
 }  // namespace drover

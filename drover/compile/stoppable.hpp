@@ -2,6 +2,7 @@
 // gives what its plain form gives, or raises stopped (interrupted, when somebody asked for the end).
 #pragma once
 
+#include "drover/compile/blocks.hpp"
 #include "drover/compile/colouring.hpp"
 #include "drover/compile/graph.hpp"
 #include "drover/compile/spin_graph.hpp"
@@ -13,6 +14,7 @@ Graph compile(const Model& model, const Evidence& evidence, PairTables pairs, co
 Adjacency adjacency(const Graph& graph, const RunControl& control);
 Colouring colour_variables(std::span<const std::size_t> offsets, std::span<const VariableId> neighbours,
                            const RunControl& control);
+Blocks choose_blocks(const Graph& graph, const BlockOptions& options, const RunControl& control);
 SpinGraph spin_graph(const Graph& graph, const RunControl& control);
 
 }  // namespace drover

@@ -7,6 +7,8 @@
 #include <numbers>
 #include <utility>
 
+#include "drover/diagnose/patience.hpp"
+
 namespace drover {
 
 namespace {
@@ -14,18 +16,21 @@ namespace {
 /// An in-place radix-2 transform with its table of roots; the size is a power of two.
 class FourierTransform {
  public:
-  explicit FourierTransform(std::size_t size) : cosines_(size / 2), sines_(size / 2), reversed_(size) {
+  FourierTransform(std::size_t size, StopCheck& check)
+      : cosines_(size / 2), sines_(size / 2), reversed_(size), check_(check) {
     for (std::size_t k = 0; k < size / 2; ++k) {
       const double angle = -2 * std::numbers::pi * static_cast<double>(k) / static_cast<double>(size);
+      check_.step(8);
       cosines_[k] = std::cos(angle);
       sines_[k] = std::sin(angle);
     }
     for (std::size_t i = 1; i < size; ++i) reversed_[i] = reversed_[i / 2] / 2 + (i % 2) * (size / 2);
   }
 
-  void operator()(std::vector<double>& real, std::vector<double>& imaginary) const {
+  void operator()(std::vector<double>& real, std::vector<double>& imaginary) {
     const std::size_t size = reversed_.size();
     for (std::size_t i = 0; i < size; ++i) {
+      check_.step(2);
       if (i >= reversed_[i]) continue;
       std::swap(real[i], real[reversed_[i]]);
       std::swap(imaginary[i], imaginary[reversed_[i]]);
@@ -33,6 +38,7 @@ class FourierTransform {
     for (std::size_t half = 1; half < size; half *= 2) {
       const std::size_t step = size / 2 / half;
       for (std::size_t start = 0; start < size; start += 2 * half) {
+        check_.step(half);
         for (std::size_t k = 0; k < half; ++k) {
           const std::size_t a = start + k, b = a + half;
           const double c = cosines_[k * step], s = sines_[k * step];
@@ -50,6 +56,7 @@ class FourierTransform {
  private:
   std::vector<double> cosines_, sines_;
   std::vector<std::size_t> reversed_;
+  StopCheck& check_;
 };
 
 void copy_centred(std::span<const double> chain, std::vector<double>& out) {
@@ -61,10 +68,11 @@ void copy_centred(std::span<const double> chain, std::vector<double>& out) {
 
 }  // namespace
 
-std::vector<double> mean_autocovariance(Draws draws) {
+std::vector<double> mean_autocovariance(Draws draws, const RunControl& control) {
   if (draws.size() == 0) return {};
+  StopCheck check = diagnosis_check(control);
   const std::size_t size = std::bit_ceil(2 * draws.draws);
-  const FourierTransform transform(size);
+  FourierTransform transform(size, check);
   std::vector<double> real(size), imaginary(size), spectrum(size, 0.0);
   for (std::size_t c = 0; c < draws.chains; c += 2) {
     std::fill(real.begin(), real.end(), 0.0);

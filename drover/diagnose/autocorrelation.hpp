@@ -10,12 +10,13 @@
 #include <span>
 #include <vector>
 
+#include "drover/core/run_control.hpp"
 #include "drover/diagnose/draws.hpp"
 
 namespace drover {
 
 /// Lags 0 .. draws - 1 of the autocovariance (divisor: draws, whatever the lag), averaged over the chains.
-std::vector<double> mean_autocovariance(Draws draws);
+std::vector<double> mean_autocovariance(Draws draws, const RunControl& control = no_control());
 
 /// Lags 0 .. max_lag of the autocorrelation within chains, averaged over chains by variance; NaN when
 /// undiagnosable or when every chain sticks to one value.

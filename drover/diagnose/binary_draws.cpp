@@ -4,6 +4,7 @@
 
 #include "drover/diagnose/draws.hpp"
 #include "drover/diagnose/initial_sequence.hpp"
+#include "drover/diagnose/patience.hpp"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "drover/diagnose/binary_draws.cpp"
@@ -56,8 +57,8 @@ namespace {
 /// The mean autocovariance of the half chains, lag after lag.
 class BitAutocovariance {
  public:
-  explicit BitAutocovariance(const BinaryDraws& binary)
-      : binary_(binary), means_(2 * binary.chains), length_(static_cast<double>(binary.half)) {
+  BitAutocovariance(const BinaryDraws& binary, StopCheck& check)
+      : binary_(binary), check_(check), means_(2 * binary.chains), length_(static_cast<double>(binary.half)) {
     for (std::size_t h = 0; h < means_.size(); ++h) {
       std::uint64_t ones = 0;
       for (std::size_t row = 0; row < binary.row_count(); ++row)
@@ -72,6 +73,7 @@ class BitAutocovariance {
 
   double operator()(std::size_t lag) {
     if (lag == 0) return at_zero_;
+    check_.step(1 + binary_.words.size() / 16);
     for (; lag_ < lag; ++lag_) drop_ends(lag_);
     const double pairs = static_cast<double>(
         HWY_DYNAMIC_DISPATCH(lagged_ones)(binary_.words.data(), binary_.stride, binary_.row_count(), lag));
@@ -92,6 +94,7 @@ class BitAutocovariance {
   }
 
   const BinaryDraws& binary_;
+  StopCheck& check_;
   std::vector<double> means_;
   double length_;
   double at_zero_ = 0;
@@ -102,13 +105,14 @@ class BitAutocovariance {
 
 }  // namespace
 
-BinaryDiagnosis diagnose_binary(const BinaryDraws& binary) {
+BinaryDiagnosis diagnose_binary(const BinaryDraws& binary, const RunControl& control) {
   const double count = static_cast<double>(binary.chains * binary.draws);
   const double mean = static_cast<double>(binary.ones) / count;
   BinaryDiagnosis result{mean, not_a_number, not_a_number, not_a_number, not_a_number};
   if (binary.draws < least_draws) return result;
 
-  BitAutocovariance autocovariance(binary);
+  StopCheck check = diagnosis_check(control);
+  BitAutocovariance autocovariance(binary, check);
   const std::vector<double>& means = autocovariance.means();
   const double length = static_cast<double>(binary.half), halves = static_cast<double>(means.size());
   double centre = 0, variance_of_means = 0;

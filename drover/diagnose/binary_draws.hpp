@@ -13,6 +13,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "drover/core/run_control.hpp"
+
 namespace drover {
 
 /// Bit t % 64 of word(t / 64, h) is draw t of half chain h; halves 2c and 2c + 1 are those of chain c, as
@@ -61,6 +63,6 @@ struct BinaryDiagnosis {
   double mcse;             ///< of the mean
   double autocorrelation;  ///< rho_1 as the ESS sees it (initial_sequence.hpp)
 };
-BinaryDiagnosis diagnose_binary(const BinaryDraws& binary);
+BinaryDiagnosis diagnose_binary(const BinaryDraws& binary, const RunControl& control = no_control());
 
 }  // namespace drover

@@ -7,22 +7,24 @@
 #include "drover/diagnose/autocorrelation.hpp"
 #include "drover/diagnose/binary_draws.hpp"
 #include "drover/diagnose/initial_sequence.hpp"
+#include "drover/diagnose/patience.hpp"
 #include "drover/diagnose/ranks.hpp"
 
 namespace drover {
 
 namespace {
 
-std::vector<double> sorted(Draws draws) {
+std::vector<double> sorted(Draws draws, const RunControl& control = no_control()) {
+  StopCheck check = diagnosis_check(control);
   std::vector<double> values(draws.all().begin(), draws.all().end());
-  std::sort(values.begin(), values.end());
+  patient_sort(values, check);
   return values;
 }
 
 }  // namespace
 
-double effective_size(Draws draws) {
-  const std::vector<double> covariance = mean_autocovariance(draws);
+double effective_size(Draws draws, const RunControl& control) {
+  const std::vector<double> covariance = mean_autocovariance(draws, control);
   const double time = initial_sequence_time(draws.chains, draws.draws, chain_moments(draws).variance_of_means,
                                             [&](std::size_t lag) { return covariance[lag]; });
   return static_cast<double>(draws.size()) / time;
@@ -48,12 +50,12 @@ double ess_sd(Draws draws) {
   return ess_mean({distances.data(), draws.chains, draws.draws});
 }
 
-double ess_of_quantile_value(Draws draws, double quantile) {
+double ess_of_quantile_value(Draws draws, double quantile, const RunControl& control) {
   BinaryDraws binary(draws.chains, draws.draws);
   pack(binary, [&](std::size_t c, std::size_t t) { return draws.data[c * draws.draws + t] <= quantile; });
   if (binary.ones == draws.size())
     pack(binary, [&](std::size_t c, std::size_t t) { return draws.data[c * draws.draws + t] < quantile; });
-  return diagnose_binary(binary).ess;
+  return diagnose_binary(binary, control).ess;
 }
 
 double ess_quantile(Draws draws, double p) {
@@ -61,11 +63,11 @@ double ess_quantile(Draws draws, double p) {
                               : ess_of_quantile_value(draws, sorted_quantile(sorted(draws), p));
 }
 
-double ess_tail(Draws draws) {
+double ess_tail(Draws draws, const RunControl& control) {
   if (undiagnosable(draws)) return not_a_number;
-  const std::vector<double> values = sorted(draws);
-  return std::min(ess_of_quantile_value(draws, sorted_quantile(values, 0.05)),
-                  ess_of_quantile_value(draws, sorted_quantile(values, 0.95)));
+  const std::vector<double> values = sorted(draws, control);
+  return std::min(ess_of_quantile_value(draws, sorted_quantile(values, 0.05), control),
+                  ess_of_quantile_value(draws, sorted_quantile(values, 0.95), control));
 }
 
 double autocorrelation_time(Draws draws) {

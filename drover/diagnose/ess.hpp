@@ -15,12 +15,13 @@
 
 #include <span>
 
+#include "drover/core/run_control.hpp"
 #include "drover/diagnose/draws.hpp"
 
 namespace drover {
 
 double ess_bulk(Draws draws);
-double ess_tail(Draws draws);
+double ess_tail(Draws draws, const RunControl& control = no_control());
 double ess_mean(Draws draws);
 double ess_sd(Draws draws);
 double ess_quantile(Draws draws, double p);
@@ -29,9 +30,9 @@ double ess_quantile(Draws draws, double p);
 double autocorrelation_time(Draws draws);
 
 /// The effective size of chains that are already split (or must not be), without any check.
-double effective_size(Draws draws);
+double effective_size(Draws draws, const RunControl& control = no_control());
 
 /// ess_quantile() when the quantile is known.
-double ess_of_quantile_value(Draws draws, double quantile);
+double ess_of_quantile_value(Draws draws, double quantile, const RunControl& control = no_control());
 
 }  // namespace drover

@@ -6,17 +6,20 @@
 #include <utility>
 
 #include "drover/diagnose/normal_quantile.hpp"
+#include "drover/diagnose/patience.hpp"
 
 namespace drover {
 
-std::vector<double> rank_normalise(std::span<const double> values) {
+std::vector<double> rank_normalise(std::span<const double> values, const RunControl& control) {
+  StopCheck check = diagnosis_check(control);
   std::vector<std::pair<double, std::size_t>> order(values.size());
   for (std::size_t i = 0; i < values.size(); ++i) order[i] = {values[i], i};
-  std::sort(order.begin(), order.end());
+  patient_sort(order, check);
   std::vector<double> scores(values.size());
   const double count = static_cast<double>(values.size());
   for (std::size_t first = 0, last = 0; first < order.size(); first = last) {
     while (last < order.size() && order[last].first == order[first].first) ++last;
+    check.step(8 + last - first);
     const double rank = (static_cast<double>(first + 1) + static_cast<double>(last)) / 2;
     const double score = normal_quantile((rank - 0.375) / (count + 0.25));
     for (std::size_t i = first; i < last; ++i) scores[order[i].second] = score;

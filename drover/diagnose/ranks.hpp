@@ -9,12 +9,13 @@
 #include <span>
 #include <vector>
 
+#include "drover/core/run_control.hpp"
 #include "drover/diagnose/draws.hpp"
 
 namespace drover {
 
 /// The normal scores of all values together; no NaN among them.
-std::vector<double> rank_normalise(std::span<const double> values);
+std::vector<double> rank_normalise(std::span<const double> values, const RunControl& control = no_control());
 
 /// |x - median of all|.
 std::vector<double> fold(std::span<const double> values);

@@ -16,6 +16,7 @@
 // Fails to see chains that all missed the same mode.
 #pragma once
 
+#include "drover/core/run_control.hpp"
 #include "drover/diagnose/draws.hpp"
 
 namespace drover {
@@ -29,6 +30,7 @@ double split_rhat(Draws draws);
 double rhat(Draws draws);
 
 /// The same from split chains and their normal scores, for who has them already.
-double rhat_of_scores(const DrawsBuffer& split, std::span<const double> scores);
+double rhat_of_scores(const DrawsBuffer& split, std::span<const double> scores,
+                      const RunControl& control = no_control());
 
 }  // namespace drover

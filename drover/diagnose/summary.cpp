@@ -13,7 +13,7 @@
 
 namespace drover {
 
-DrawsSummary summarise(Draws draws) {
+DrawsSummary summarise(Draws draws, const RunControl& control) {
   constexpr double nan = std::numeric_limits<double>::quiet_NaN();
   DrawsSummary summary{nan, nan, nan, nan, nan, nan, nan, nan, nan};
   if (draws.size() == 0) return summary;
@@ -26,12 +26,12 @@ DrawsSummary summarise(Draws draws) {
   if (undiagnosable(draws)) return summary;
 
   const DrawsBuffer split = split_chains(draws);
-  const std::vector<double> scores = rank_normalise(split.values);
-  summary.rhat = rhat_of_scores(split, scores);
-  summary.ess_bulk = effective_size({scores.data(), split.chains, split.draws});
-  summary.ess_tail = ess_tail(draws);
+  const std::vector<double> scores = rank_normalise(split.values, control);
+  summary.rhat = rhat_of_scores(split, scores, control);
+  summary.ess_bulk = effective_size({scores.data(), split.chains, split.draws}, control);
+  summary.ess_tail = ess_tail(draws, control);
 
-  const std::vector<double> covariance = mean_autocovariance(split.view());
+  const std::vector<double> covariance = mean_autocovariance(split.view(), control);
   const ChainMoments moments = chain_moments(split.view());
   const auto autocovariance = [&](std::size_t lag) { return covariance[lag]; };
   summary.autocorrelation =

@@ -1,6 +1,7 @@
 // All figures of one scalar at once.
 #pragma once
 
+#include "drover/core/run_control.hpp"
 #include "drover/diagnose/draws.hpp"
 
 namespace drover {
@@ -18,6 +19,7 @@ struct DrawsSummary {
 };
 
 /// Mean and sd are those of the draws; the rest is NaN for what undiagnosable() names.
-DrawsSummary summarise(Draws draws);
+/// Raises stopped or interrupted when the control ends it.
+DrawsSummary summarise(Draws draws, const RunControl& control = no_control());
 
 }  // namespace drover

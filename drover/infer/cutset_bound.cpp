@@ -5,16 +5,17 @@
 
 #include "drover/compile/blocks.hpp"
 #include "drover/compile/elimination.hpp"
+#include "drover/compile/stoppable.hpp"
 #include "drover/infer/mini_bucket.hpp"
 
 namespace drover {
 
-CutsetBound::CutsetBound(const Graph& graph, double log2_entries)
+CutsetBound::CutsetBound(const Graph& graph, double log2_entries, const RunControl& control)
     : graph_(graph), log2_entries_(log2_entries) {
   BlockOptions options;
   options.max_entries = std::size_t{1} << static_cast<unsigned>(log2_entries);
   options.max_rounds = 1;
-  const Blocks blocks = choose_blocks(graph, options);
+  const Blocks blocks = choose_blocks(graph, options, control);
   std::vector<char> inside(graph.size(), 0);
   const auto largest =
       std::ranges::max_element(blocks.list, {}, [](const Block& block) { return block.order.size(); });

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "drover/compile/graph.hpp"
+#include "drover/core/run_control.hpp"
 #include "drover/model/model.hpp"
 
 namespace drover {
@@ -25,7 +26,8 @@ namespace drover {
 class CutsetBound {
  public:
   /// The largest block whose tables have at most 2^log2_entries entries is summed over. No gates.
-  CutsetBound(const Graph& graph, double log2_entries);
+  /// Raises stopped (interrupted) when the control ends the choice of the block.
+  CutsetBound(const Graph& graph, double log2_entries, const RunControl& control = no_control());
 
   /// Adds the assignment that this state of the support has outside the block, unless it is counted already.
   void add(std::span<const Value> x);

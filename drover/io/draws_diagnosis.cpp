@@ -7,10 +7,12 @@
 #include <array>
 #include <cmath>
 #include <set>
+#include <type_traits>
 
 #include "drover/core/parallel.hpp"
 #include "drover/diagnose/binary_draws.hpp"
 #include "drover/diagnose/draws.hpp"
+#include "drover/diagnose/patience.hpp"
 
 namespace drover {
 
@@ -45,7 +47,8 @@ struct Block {
 /// Packs [x == one] of all variables of a block at once, and finds the largest value of each.
 template <typename Item>
 void pack_block(const Block<Item>& block, Item one, std::vector<BinaryDraws>& binaries,
-                std::array<Item, block_width>& high) {
+                std::array<Item, block_width>& high, const RunControl& control) {
+  StopCheck check = diagnosis_check(control);
   for (BinaryDraws& binary : binaries) binary.ones = 0;
   const BinaryDraws& shape = binaries[0];
   std::array<std::uint64_t, block_width> words;
@@ -56,6 +59,7 @@ void pack_block(const Block<Item>& block, Item one, std::vector<BinaryDraws>& bi
         const std::size_t first = side * shape.second_start() + 64 * row;
         const std::size_t count = std::min<std::size_t>(64, shape.half - 64 * row);
         words.fill(0);
+        check.step(count * block.width / 8);
         // Eight draws at a time: bytes give the compiler the longest vectors.
         for (std::size_t start = 0; start < count; start += 8) {
           bits.fill(0);
@@ -84,9 +88,9 @@ void pack_block(const Block<Item>& block, Item one, std::vector<BinaryDraws>& bi
   }
 }
 
-VariableDiagnosis from_numbers(Draws draws) {
+VariableDiagnosis from_numbers(Draws draws, const RunControl& control) {
   VariableDiagnosis result = undiagnosed();
-  const DrawsSummary summary = summarise(draws);
+  const DrawsSummary summary = summarise(draws, control);
   const bool constant = std::all_of(draws.all().begin(), draws.all().end(),
                                     [&](double value) { return value == draws.data[0]; });
   result.as = constant ? DiagnosedAs::constant : DiagnosedAs::number;
@@ -115,7 +119,7 @@ struct Categories {
   VariableDiagnosis result = undiagnosed();
   std::size_t lowest = 0, highest = 0;
 
-  void add(std::size_t value, const BinaryDraws& indicator) {
+  void add(std::size_t value, const BinaryDraws& indicator, const RunControl& control) {
     if (indicator.ones == 0) return;
     const double draws = static_cast<double>(indicator.chains * indicator.draws);
     const double share = static_cast<double>(value) * static_cast<double>(indicator.ones) / draws;
@@ -123,7 +127,7 @@ struct Categories {
     lowest = result.values == 0 ? value : std::min(lowest, value);
     highest = std::max(highest, value);
     ++result.values;
-    take_worse(result, diagnose_binary(indicator),
+    take_worse(result, diagnose_binary(indicator, control),
                static_cast<double>(2 * indicator.half * indicator.chains));
   }
 
@@ -140,14 +144,15 @@ struct Categories {
 
 /// A variable with large values: few different ones, or many.
 template <typename Item>
-VariableDiagnosis diagnose_column(const Block<Item>& block, std::size_t v, BinaryDraws& binary) {
+VariableDiagnosis diagnose_column(const Block<Item>& block, std::size_t v, BinaryDraws& binary,
+                                  const RunControl& control) {
   const DrawsBuffer column = column_of(block, v);
   const std::set<double> values(column.values.begin(), column.values.end());
-  if (values.size() > max_categories) return from_numbers(column.view());
+  if (values.size() > max_categories) return from_numbers(column.view(), control);
   Categories categories;
   for (double value : values) {
     pack(binary, [&](std::size_t c, std::size_t t) { return column.values[c * column.draws + t] == value; });
-    categories.add(static_cast<std::size_t>(value), binary);
+    categories.add(static_cast<std::size_t>(value), binary, control);
   }
   return categories.finish();
 }
@@ -157,11 +162,11 @@ void diagnose_block(const Block<Item>& block, VariableDiagnosis* out, const RunC
   std::vector<BinaryDraws> binaries(block.width, BinaryDraws(block.chains, block.draws));
   std::vector<Categories> categories(block.width);
   std::array<Item, block_width> high{};
-  pack_block(block, Item{1}, binaries, high);
+  pack_block(block, Item{1}, binaries, high, control);
   const double draws = static_cast<double>(block.draws * block.chains);
   std::size_t largest = 0;  // of the variables that need a pass for every value
   for (std::size_t v = 0; v < block.width && !control.should_stop(); ++v) {
-    categories[v].add(1, binaries[v]);
+    categories[v].add(1, binaries[v], control);
     if (high[v] >= 2 && high[v] < max_categories) largest = std::max<std::size_t>(largest, high[v]);
     if (high[v] >= 2) continue;
     // 0 and 1 only: the indicator of 0 would give the same figures.
@@ -173,17 +178,18 @@ void diagnose_block(const Block<Item>& block, VariableDiagnosis* out, const RunC
   }
   for (std::size_t value = 0; value <= largest && largest > 0 && !control.should_stop(); ++value) {
     if (value == 1) continue;
-    pack_block(block, static_cast<Item>(value), binaries, high);
+    pack_block(block, static_cast<Item>(value), binaries, high, control);
     for (std::size_t v = 0; v < block.width && !control.should_stop(); ++v)
-      if (high[v] >= 2 && high[v] < max_categories) categories[v].add(value, binaries[v]);
+      if (high[v] >= 2 && high[v] < max_categories) categories[v].add(value, binaries[v], control);
   }
   for (std::size_t v = 0; v < block.width && !control.should_stop(); ++v)
-    out[v] = high[v] < max_categories ? categories[v].finish() : diagnose_column(block, v, binaries[v]);
+    out[v] =
+        high[v] < max_categories ? categories[v].finish() : diagnose_column(block, v, binaries[v], control);
 }
 
 void diagnose_block(const Block<double>& block, VariableDiagnosis* out, const RunControl& control) {
   for (std::size_t v = 0; v < block.width && !control.should_stop(); ++v)
-    out[v] = from_numbers(column_of(block, v).view());
+    out[v] = from_numbers(column_of(block, v).view(), control);
 }
 
 }  // namespace
@@ -196,11 +202,13 @@ DrawDiagnostics diagnose_draws(const DrawFile& file, const RunControl& control) 
     std::visit(
         [&](const auto& values) {
           using Item = typename std::decay_t<decltype(values)>::value_type;
-          const std::size_t blocks = (file.variables() + block_width - 1) / block_width;
+          // A number takes as long alone as among others: small blocks keep all threads busy.
+          constexpr std::size_t block = std::is_same_v<Item, double> ? 4 : block_width;
+          const std::size_t blocks = (file.variables() + block - 1) / block;
           parallel_for(IndexRange(0, blocks, 1), [&](const IndexRange& range) {
             for (std::size_t b = range.begin(); b < range.end() && !control.should_stop(); ++b) {
-              const std::size_t first = b * block_width;
-              const std::size_t width = std::min(block_width, file.variables() - first);
+              const std::size_t first = b * block;
+              const std::size_t width = std::min(block, file.variables() - first);
               diagnose_block(
                   Block<Item>{values.data() + first, file.draws, file.chains, file.variables(), width},
                   result.variables.data() + first, control);
@@ -213,7 +221,7 @@ DrawDiagnostics diagnose_draws(const DrawFile& file, const RunControl& control) 
   fail_if_stopped(control, "the diagnosis");
   const bool scored = any && file.log_scores.size() == file.draws * file.chains;
   const Block<double> scores{file.log_scores.data(), scored ? file.draws : 0, file.chains, 1, 1};
-  result.log_score = summarise(column_of(scores, 0).view());
+  result.log_score = summarise(column_of(scores, 0).view(), control);
 
   result.rhat_max = result.ess_min = result.mcse_max = not_a_number;
   for (const VariableDiagnosis& variable : result.variables) {

@@ -1,6 +1,7 @@
 // The registry's entry for blocked Gibbs (drover/sample/blocked/blocked_gibbs.hpp).
 #include "drover/sample/blocked/blocked_gibbs.hpp"
 
+#include "drover/compile/stoppable.hpp"
 #include "drover/methods/all.hpp"
 #include "drover/methods/chains.hpp"
 
@@ -25,11 +26,12 @@ std::uint32_t default_blocked_gibbs_chains(const Problem&) {
   return 64;
 }
 
-void run_blocked_gibbs(const Problem& problem, const ChainOptions& options, const RunControl&,
+void run_blocked_gibbs(const Problem& problem, const ChainOptions& options, const RunControl& control,
                        ChainTask& task) {
   BlockOptions blocks;
   blocks.max_entries = options.block_entries;
-  const BlockedGibbs kernel(problem.graph(), blocks, starting_states(problem, options.chains));
+  const BlockedGibbs kernel(problem.graph(), choose_blocks(problem.graph(), blocks, control),
+                            starting_states(problem, options.chains));
   note_blocks(kernel, task.run("blocked-gibbs", kernel));
 }
 

@@ -41,6 +41,11 @@ std::string why_not_bracket(const Problem& problem, Task) {
   return "";
 }
 
+/// A part that did not come to its end; what the others found remains.
+bool is_end(const Error& error) {
+  return error.kind() == ErrorKind::stopped || error.kind() == ErrorKind::interrupted;
+}
+
 class Bracket {
  public:
   Bracket(const Problem& problem, const RunControl& control) : problem_(problem), control_(control) {
@@ -104,7 +109,7 @@ class Bracket {
       const Problem other(problem_.graph(), options, limited);
       return method.logz(other, limited);
     } catch (const Error& error) {
-      if (error.kind() != ErrorKind::stopped && error.kind() != ErrorKind::misfit) throw;
+      if (!is_end(error) && error.kind() != ErrorKind::misfit) throw;
       return std::nullopt;
     }
   }
@@ -144,7 +149,7 @@ class Bracket {
           return;
         }
       } catch (const Error& error) {
-        if (error.kind() != ErrorKind::stopped) throw;
+        if (!is_end(error)) throw;
         return;
       }
     }
@@ -157,7 +162,7 @@ class Bracket {
     const RunControl limited = part(until);
     control_.report({"cutsets", -1, 0, 0, 0});
     try {
-      CutsetBound bound(graph, cutset_log2_entries);
+      CutsetBound bound(graph, cutset_log2_entries, limited);
       const SweepSize size = sweep_size(graph);
       const double cost = 20 * (size.variables + size.links + size.entries) + 1;
       const auto most = static_cast<std::size_t>(std::clamp(5e9 / (100 * cost), 16.0, 4000.0));
@@ -187,7 +192,7 @@ class Bracket {
       raise_lower(bound.lower(), "cutset");
       result_.details["cutset_assignments"] = bound.assignments();
     } catch (const Error& error) {
-      if (error.kind() != ErrorKind::stopped && error.kind() != ErrorKind::misfit) throw;
+      if (!is_end(error) && error.kind() != ErrorKind::misfit) throw;
     }
   }
 

@@ -194,7 +194,9 @@ void Race::enter(std::size_t k, const std::function<void()>& then) {
         enter(k + 1, then);
       });
   } catch (const Error& error) {
-    const bool refused = error.kind() == ErrorKind::misfit || error.kind() == ErrorKind::stopped;
+    // After an interrupt the answer of those that have run is given.
+    const bool refused = error.kind() == ErrorKind::misfit || error.kind() == ErrorKind::stopped ||
+                         (error.kind() == ErrorKind::interrupted && work_ > 0);
     if (entered || !refused || (k + 1 == contestants_.size() && work_ == 0)) throw;
     one.entry.note = error.what();
   }

@@ -231,6 +231,7 @@ class LivePicture::Engine {
   }
 
   void make_frame() {
+    const Clock::time_point start = Clock::now();
     const auto [columns, rows] = sheet();
     const std::size_t width = columns * (shape_.width + 1) - 1, height = rows * (shape_.height + 1) - 1;
     std::string state(width * height, '\0'), mean(shape_.size(), '\0');
@@ -283,7 +284,9 @@ class LivePicture::Engine {
     object.add("updates_per_nanosecond",
                rate * static_cast<double>(model_.variable_count()) * sampler_->chains() / 1e9);
     if (due) mean_ = std::move(mean);
+    object.add("frame_seconds", frame_seconds_);  // of those before: for whoever measures what looking costs
     publish(object, state);
+    frame_seconds_ += seconds_between(start, Clock::now());
   }
 
   /// With the lock held.
@@ -341,7 +344,7 @@ class LivePicture::Engine {
   Clock::time_point meant_{};
   std::unique_ptr<PictureSampler> sampler_;
   Clock::time_point begun_ = Clock::now();
-  double rested_ = 0;
+  double rested_ = 0, frame_seconds_ = 0;
   std::uint64_t begun_sweeps_ = 0, shown_sweeps_ = 0;
 
   std::thread thread_;  ///< last: it begins when all else is there

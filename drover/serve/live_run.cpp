@@ -137,6 +137,7 @@ class LiveRun::Engine : public DrawSink {
     samples.updates = updates_;
     samples.draws = draws_ * chains_;
     samples.diagnostics = diagnostics_;
+    samples.converged = is_converged(diagnostics_);
     samples.scores = trace_.trace();
     return samples;
   }
@@ -371,6 +372,7 @@ class LiveRun::Engine : public DrawSink {
       worst.mcse_max = std::max(worst.mcse_max, slow.mcse);
       slowest_.push_back(slow);
     }
+    answer.converged = is_converged(worst);
     diagnostics_ = worst;
     judgement_ = judge(answer);
     convergence_.add(static_cast<double>(draws_), {worst.rhat_max, worst.ess_min});

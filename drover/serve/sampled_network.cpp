@@ -189,6 +189,7 @@ class Sampler {
     so_far.draws = live.draws() * live.chains();
     so_far.chains = live.chains();
     so_far.diagnostics = worst;
+    so_far.converged = is_converged(worst);
     estimate->judgement = judge(so_far);
     estimate->sweeps = live.sweeps_done();
     estimate->chains = live.chains();

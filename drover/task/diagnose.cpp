@@ -7,6 +7,7 @@
 
 #include "drover/core/figures.hpp"
 #include "drover/core/plural.hpp"
+#include "drover/core/watch_while.hpp"
 #include "drover/run/result.hpp"
 
 namespace drover {
@@ -56,7 +57,14 @@ std::string doubt_of(const DiagnoseResult& result) {
 DiagnoseResult diagnose(const DrawFile& draws, const std::string& input, const RunControl& control) {
   const double start = control.seconds();
   DiagnoseResult result;
-  with_threads(control, [&] { result.diagnostics = diagnose_draws(draws, control); });
+  const auto work = [&] {
+    with_threads(control, [&] { result.diagnostics = diagnose_draws(draws, control); });
+  };
+  constexpr std::size_t long_work = std::size_t{1} << 20;  // numbers: some tenths of a second
+  if (draws.draws * draws.chains * draws.variables() < long_work)
+    work();
+  else
+    watch_while(control, work);
   result.provenance.question = "diagnose";
   result.provenance.input = input;
   result.draws = draws.draws;

@@ -237,23 +237,25 @@ def _states_of(factor: Any, name: Any, count: int) -> list[str] | int:
 def _from_pgmpy_network(network: Any) -> Model:
     conditionals = {cpd.variable: cpd for cpd in network.get_cpds()}
     bn = BayesNet()
-
-    def add(name: Any) -> None:
-        if name in done:
-            return
-        done.add(name)
-        cpd = conditionals.get(name)
-        if cpd is None:
-            raise DataError(f"variable {name} has no conditional distribution")
-        parents = list(cpd.variables)[1:]
-        for parent in parents:
-            add(parent)
-        values = np.asarray(cpd.values, dtype=float).reshape([int(c) for c in cpd.cardinality])
-        bn.add(str(name), _states_of(cpd, name, values.shape[0]), np.moveaxis(values, 0, -1), [str(p) for p in parents])
-
     done: set[Any] = set()
     for node in network.nodes():
-        add(node)
+        waiting = {} if node in done else {node: None}  # each for the one behind it
+        while waiting:
+            name = next(reversed(waiting))
+            cpd = conditionals.get(name)
+            if cpd is None:
+                raise DataError(f"variable {name} has no conditional distribution")
+            parents = list(cpd.variables)[1:]
+            missing = [parent for parent in parents if parent not in done]
+            if missing:
+                if missing[0] in waiting:
+                    raise DataError(f"variable {missing[0]} is among its own ancestors")
+                waiting[missing[0]] = None
+                continue
+            values = np.asarray(cpd.values, dtype=float).reshape([int(c) for c in cpd.cardinality])
+            bn.add(str(name), _states_of(cpd, name, values.shape[0]), np.moveaxis(values, 0, -1), [str(p) for p in parents])
+            done.add(name)
+            del waiting[name]
     return bn
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import sys
 from typing import Any
 
+from ._core import _rhat_text
+
 
 def _facts(progress: dict[str, Any]) -> list[str]:
     facts = [f"{progress['seconds']:.1f} s"]
@@ -13,7 +15,7 @@ def _facts(progress: dict[str, Any]) -> list[str]:
     if progress["sweeps"]:
         facts.append(f"{progress['sweeps']} sweeps")
     if progress["rhat_max"] is not None:
-        facts.append(f"R-hat {progress['rhat_max']:.3f}")
+        facts.append("R-hat " + _rhat_text(progress["rhat_max"]))
     return facts
 
 

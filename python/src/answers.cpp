@@ -13,13 +13,13 @@
 #include "drover/draw/network.hpp"
 #include "drover/io/draws.hpp"
 #include "drover/io/result_files.hpp"
-#include "drover/report/pages.hpp"
 #include "drover/task/draw_file_sink.hpp"
 #include "drover/task/inference.hpp"
 #include "drover/task/model_info.hpp"
 #include "drover/task/stated.hpp"
 #include "pickling.hpp"
 #include "python_answers.hpp"
+#include "report_pages.hpp"
 
 namespace drover::python {
 

@@ -9,9 +9,9 @@
 #include "answers.hpp"
 #include "drover/core/plural.hpp"
 #include "drover/io/atomic_file.hpp"
-#include "drover/report/pages.hpp"
 #include "pickling.hpp"
 #include "python_answers.hpp"
+#include "report_pages.hpp"
 
 namespace drover::python {
 

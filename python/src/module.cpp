@@ -4,6 +4,7 @@
 #include "answers.hpp"
 #include "data.hpp"
 #include "drover/core/error.hpp"
+#include "drover/core/figures.hpp"
 #include "drover/core/option_list.hpp"
 #include "drover/core/version.hpp"
 #include "python_run.hpp"
@@ -79,5 +80,6 @@ PYBIND11_MODULE(_core, module) {
   bind_text(module);
   bind_tag(module);
   bind_live(module);
+  module.def("_rhat_text", &drover::rhat_text, py::arg("rhat"));
   module.attr("__version__") = drover::version();
 }

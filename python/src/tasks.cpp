@@ -9,14 +9,12 @@
 #include "drover/core/plural.hpp"
 #include "drover/io/machine_file.hpp"
 #include "drover/io/moments.hpp"
-#include "drover/report/diagnose_page.hpp"
-#include "drover/report/herd_page.hpp"
-#include "drover/report/learn_page.hpp"
 #include "drover/task/diagnose.hpp"
 #include "drover/task/herd.hpp"
 #include "drover/task/learn.hpp"
 #include "python_answers.hpp"
 #include "python_run.hpp"
+#include "report_pages.hpp"
 
 namespace drover::python {
 
@@ -94,11 +92,6 @@ DrawFile draws_of(const py::object& object, const py::object& names) {
   file.draws = static_cast<std::size_t>(values.shape(has_chains ? 1 : 0));
   const std::size_t rows = file.chains * file.draws;
   const std::size_t variables = rows == 0 ? 0 : static_cast<std::size_t>(values.size()) / rows;
-  std::vector<double> sorted(static_cast<std::size_t>(values.size()));
-  for (std::size_t c = 0; c < file.chains; ++c)
-    for (std::size_t t = 0; t < file.draws; ++t)
-      std::copy_n(values.data() + (c * file.draws + t) * variables, variables,
-                  sorted.data() + (t * file.chains + c) * variables);
   if (!names.is_none())
     file.variable_names = names.cast<std::vector<std::string>>();
   else
@@ -106,6 +99,13 @@ DrawFile draws_of(const py::object& object, const py::object& names) {
   if (file.variable_names.size() != variables)
     throw Error(ErrorKind::usage,
                 fmt::format("names: expected {}, found {}", variables, file.variable_names.size()));
+  const double* const given = values.data();
+  const py::gil_scoped_release release;
+  std::vector<double> sorted(rows * variables);
+  for (std::size_t c = 0; c < file.chains; ++c)
+    for (std::size_t t = 0; t < file.draws; ++t)
+      std::copy_n(given + (c * file.draws + t) * variables, variables,
+                  sorted.data() + (t * file.chains + c) * variables);
   set_values(file, std::move(sorted));
   return file;
 }
@@ -117,11 +117,12 @@ DiagnoseResult ask_diagnose(const py::object& draws, py::object names, const py:
   OptionList list;
   describe(list, limits);
   set_options(list, rest);
+  PythonRun run(limits, progress);
   DrawFile file;
   std::string input = "the draws";
   if (py::isinstance<py::str>(draws) || py::hasattr(draws, "__fspath__")) {
     input = path_of(draws);
-    file = read_draws(input);
+    file = run([&](const RunControl& control) { return read_draws(input, control); });
   } else if (py::isinstance<Draws>(draws)) {
     if (names.is_none()) names = draws.attr("names");
     input = draws.cast<const Draws&>().provenance.input;
@@ -131,7 +132,6 @@ DiagnoseResult ask_diagnose(const py::object& draws, py::object names, const py:
   } else {
     file = draws_of(draws, names);
   }
-  PythonRun run(limits, progress);
   DiagnoseResult result = run([&](const RunControl& control) { return diagnose(file, input, control); });
   run.raise_if_interrupted();
   return result;

@@ -236,6 +236,28 @@ def test_networks_of_other_packages(network):
         np.testing.assert_allclose(answer[name], expected[name], rtol=1e-12)
 
 
+def test_a_long_chain_of_another_package():
+    """Deeper than Python's stack, the last variable first; and one that ends in itself."""
+    n = 3000
+    cpds = [Cpd([f"x{k}", f"x{k - 1}"] if k else ["x0"], [[0.9, 0.2], [0.1, 0.8]] if k else [0.3, 0.7], {}) for k in range(n)]
+
+    class Chain:
+        def nodes(self):
+            return [cpd.variable for cpd in reversed(cpds)]
+
+        def get_cpds(self):
+            return cpds
+
+    answer = dv.convert(Chain()).marginals()
+    p = 0.7
+    for k in range(n):
+        assert answer[f"x{k}"][1] == pytest.approx(p)
+        p = 0.8 * p + 0.1 * (1 - p)
+    cpds[0] = Cpd(["x0", "x5"], [[0.9, 0.2], [0.1, 0.8]], {})
+    with pytest.raises(dv.DataError, match="among its own ancestors"):
+        dv.convert(Chain())
+
+
 def test_what_cannot_be_converted_is_said():
     with pytest.raises(dv.UsageError, match="cannot convert a int"):
         dv.convert(3)

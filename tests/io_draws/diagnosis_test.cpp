@@ -148,5 +148,36 @@ TEST(Diagnosis, LooksAtTheControlFromVariableToVariable) {
   }
 }
 
+/// One variable of many draws is long work, too: states, numbers, and states that hardly ever change, whose
+/// autocorrelation is added up over many lags.
+TEST(Diagnosis, LooksAtTheControlWithinAVariable) {
+  RandomSequence random(1, Stream::generate);
+  DrawFile file;
+  file.variable_names = {"x"};
+  file.chains = 2;
+  file.draws = 200'000;
+  for (const int kind : {0, 1, 2}) {
+    std::vector<double> values(file.chains * file.draws);
+    for (std::size_t i = 0; i < values.size(); ++i)
+      values[i] = kind == 0 ? random.below(2) : kind == 1 ? 0.5 + random.below(1000) : (i / 2 / 40'000) % 2;
+    set_values(file, values);
+    RunControl counting;
+    std::size_t all = 0;
+    counting.stop_when([&] { return ++all > 1'000'000'000; });
+    diagnose_draws(file, counting);
+    EXPECT_GT(all, kind == 0 ? 3u : 100u) << kind;
+    for (std::size_t after : {all / 4, all / 2, all - 2}) {
+      RunControl control;
+      std::size_t asked = 0;
+      control.stop_when([&] {
+        if (++asked > after) control.request_stop();
+        return asked > after;
+      });
+      EXPECT_THROW(diagnose_draws(file, control), Error) << kind << " " << after;
+      EXPECT_LE(asked, after + 3);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace drover

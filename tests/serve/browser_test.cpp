@@ -1,6 +1,7 @@
 // The network view and the run view in real Chromium.
 #include "tests/serve/live_browser.hpp"
 
+#include "drover/core/figures.hpp"
 #include "drover/model/builders.hpp"
 
 namespace drover {
@@ -156,6 +157,8 @@ TEST_F(LiveBrowser, ARunIsWatched) {
       "window.droverSnapshots > 4 && Array.from(document.querySelectorAll('.plot'), (p) => "
       "Number(p.dataset.curves)).join() === '8,1,1'"));
   ASSERT_TRUE(browser_->wait_for("document.querySelectorAll('.card tbody tr').length === 5"));
+  EXPECT_TRUE(browser_->wait_for(
+      "document.querySelector('.verdict.good').textContent.startsWith('The chains agree')"));
   keep("serve-run");
   click(named("Pause"));
   ASSERT_TRUE(browser_->wait_for("document.getElementById('view').dataset.phase === 'paused'"));
@@ -253,7 +256,51 @@ TEST_F(LiveBrowser, WhereExactAnswersDoNotFitErrorBarsShrink) {
       EXPECT_NEAR(p, truth.probabilities[v][k], drawn ? 2.5 * (high - low) / 50 + 0.02 : 1e-9)
           << v << " " << k;
     }
+  EXPECT_TRUE(browser_->wait_for(
+      "document.querySelector('aside .verdict.good').textContent.startsWith('The chains agree')"));
   keep("serve-estimates");
+}
+
+TEST_F(LiveBrowser, FiguresAreWrittenAsTheLibraryWritesThem) {
+  open(live_example());
+  std::vector<double> values = {
+      0,          1,   1.00004, 1.01011,    999.99991, 1000.2,     76562835670821552.0, 1e-13,  3e-12, 3.7e-5,
+      0.00012345, 0.1, 412.3,   123456.789, 9.996,     99999999.7, 12345678901.2,       1e-300, 1e300};
+  for (std::size_t i = values.size(); i-- > 0;) values.push_back(-values[i]);
+  const double infinity = std::numeric_limits<double>::infinity();
+  values.insert(values.end(), {infinity, -infinity, std::nan("")});
+  std::string list;
+  for (double value : values)
+    list += std::isnan(value)   ? "NaN,"
+            : std::isinf(value) ? (value > 0 ? "Infinity," : "-Infinity,")
+                                : fmt::format("{},", value);
+  const json said = browser_->run("import('/tools.js').then((t) => [" + list +
+                                  "].map((v) => [t.rhatText(v), t.essText(v), t.errorText(v), t.logText(v), "
+                                  "t.logText(v, 7)]))");
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const double value = values[i];
+    EXPECT_EQ(said[i][2], error_text(value)) << value;
+    EXPECT_EQ(said[i][3], log_text(value)) << value;
+    EXPECT_EQ(said[i][4], log_text(value, 7)) << value;
+    if (std::signbit(value) || (value > 1e20 && !std::isinf(value))) continue;  // are neither
+    EXPECT_EQ(said[i][0], rhat_text(value)) << value;
+    EXPECT_EQ(said[i][1], ess_text(value)) << value;
+  }
+}
+
+TEST_F(LiveBrowser, ARunOfChainsThatStayApartIsToldInWords) {
+  Model model;  // two states that no chain of single-site Gibbs leaves for the other
+  model.cardinalities.assign(12, 2);
+  for (VariableId v = 0; v + 1 < 12; ++v) model.spin_pairs.add(v, v + 1, 30);
+  serve(std::move(model), LiveOptions{.input = "apart.uai"});
+  click(named("Run"));
+  ASSERT_TRUE(browser_->wait_for("document.getElementById('view').dataset.methods === 'known'"));
+  click(named("Start"));
+  const std::string figures =
+      "Array.from(document.querySelectorAll('.facts dd, .card td.number'), (n) => n.textContent)";
+  ASSERT_TRUE(browser_->wait_for(figures + ".includes('above 1000')")) << browser_->run(figures);
+  const json shown = browser_->run(figures);
+  for (const json& text : shown) EXPECT_LE(text.get<std::string>().size(), 20u) << text;
 }
 
 TEST_F(LiveBrowser, DarkAndNarrow) {

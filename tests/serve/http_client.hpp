@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 #include <string>
@@ -41,6 +42,20 @@ class Socket {
     char buffer[4096];
     while (enough.empty() || text.find(enough) == std::string::npos) {
       const ssize_t count = recv(descriptor_, buffer, sizeof buffer, 0);
+      if (count <= 0) break;
+      text.append(buffer, static_cast<std::size_t>(count));
+    }
+    return text;
+  }
+  /// One answer of a connection that stays open, which says how long its body is.
+  std::string receive_answer() {
+    std::string text = receive("\r\n\r\n");
+    const std::size_t length = text.find("Content-Length: "), end = text.find("\r\n\r\n");
+    if (length == std::string::npos || end == std::string::npos) return text;
+    const std::size_t whole = end + 4 + static_cast<std::size_t>(std::atol(text.c_str() + length + 16));
+    char buffer[65536];
+    while (text.size() < whole) {
+      const ssize_t count = recv(descriptor_, buffer, std::min(sizeof buffer, whole - text.size()), 0);
       if (count <= 0) break;
       text.append(buffer, static_cast<std::size_t>(count));
     }

@@ -1,6 +1,6 @@
 // The network: boxes with bars, evidence by clicks, exact answers at once; where they do not fit, a sampler's, with
 // error bars that shrink.
-import { element, newest, percent, post, read, say, shape, shortened } from "/tools.js";
+import { element, logText, newest, percent, post, read, say, shape, shortened } from "/tools.js";
 import { panels } from "/panels.js";
 
 // Evidence is a map from variable to { state } or { likelihood }.
@@ -111,7 +111,7 @@ export function networkView(place, model) {
     change(() => { state.findings = new Map(findings); });
   }
   function announce() {
-    const words = [state.findings.size + " observed" + (state.answer.exact ? ", log probability of the evidence " + state.answer.log_evidence.toPrecision(5) : ", estimated by " + state.answer.method)];
+    const words = [state.findings.size + " observed" + (state.answer.exact ? ", log probability of the evidence " + logText(state.answer.log_evidence, 5) : ", estimated by " + state.answer.method)];
     const node = state.nodes.get(state.selected);
     if (node) words.push(node.name + ": " + node.states.map((name, k) => name + " " + percent(node.p[k]) + " per cent").join(", "));
     say(words.join(". "));
@@ -198,7 +198,12 @@ export function networkView(place, model) {
       else { start.begun = true; soften(node.id, likelihood); }
     });
     line.node.addEventListener("pointerup", () => {
-      if (start && !start.dragging) { toggle(node.id, k); node.group.focus({ preventScroll: true }); node.current = k; }
+      if (start && !start.dragging) {
+        toggle(node.id, k);
+        node.current = k;
+        if (document.activeElement === node.group) highlight(node, k);
+        else node.group.focus({ preventScroll: true });
+      }
       start = null;
     });
     line.node.addEventListener("pointercancel", () => { start = null; });

@@ -1,5 +1,5 @@
 // Beside the network: the evidence, the chosen variable, and the questions one asks next.
-import { button, copy, element, figure, percent, post, read, shape, whole } from "/tools.js";
+import { button, copy, element, essText, figure, logText, percent, post, read, rhatText, shape, whole } from "/tools.js";
 
 export function panels(side, api) {
   const { state } = api;
@@ -48,11 +48,11 @@ export function panels(side, api) {
     const facts = element("dl", {});
     if (state.impossible) facts.append(element("dt", {}, "Impossible"), element("dd", { class: "bad" }, state.impossible));
     else if (state.answer && state.answer.exact) addFacts(facts, [
-      ["log P(evidence)", figure(state.answer.log_evidence, 7), "log-evidence"], ["P(evidence)", figure(Math.exp(state.answer.log_evidence), 4)],
+      ["log P(evidence)", logText(state.answer.log_evidence, 7), "log-evidence"], ["P(evidence)", figure(Math.exp(state.answer.log_evidence), 4)],
       ["Method", state.answer.method], ["Time", figure(state.answer.milliseconds, 2) + " ms"]]);
     else if (state.answer) addFacts(facts, [
-      ["Method", sampler()], ["Largest error", "± " + figure(200 * state.answer.mcse_max, 2) + " points", "largest-error"], ["R-hat", figure(state.answer.rhat_max, 4)],
-      ["Least ESS", figure(state.answer.ess_min, 3)], ["Sweeps", whole(state.answer.sweeps) + " of " + whole(state.answer.chains) + " chains"], ["Seconds", figure(state.answer.seconds, 3)]]);
+      ["Method", sampler()], ["Largest error", "± " + figure(Math.min(100, 200 * state.answer.mcse_max), 2) + " points", "largest-error"], ["R-hat", rhatText(state.answer.rhat_max)],
+      ["Least ESS", essText(state.answer.ess_min)], ["Sweeps", whole(state.answer.sweeps) + " of " + whole(state.answer.chains) + " chains"], ["Seconds", figure(state.answer.seconds, 3)]]);
     const verdict = state.answer && !state.answer.exact && !state.impossible ? [element("p", { class: "verdict " + (state.answer.verdict || "") }, state.answer.verdict_text || ""),
       element("p", { class: "hint" }, "Estimated: " + state.answer.why_not + ". Lines on the bars are two standard errors; they shrink while you watch.")] : [];
     evidence.body.replaceChildren(facts, ...verdict,
@@ -134,7 +134,7 @@ export function panels(side, api) {
     fillIn(best, async () => {
       const said = await post("/api/best", question());
       const rows = said.assignment.map((k, v) => [v, k]).filter(([v]) => nodeOf(v) && !state.findings.has(v));
-      return [element("p", {}, said.log_probability !== undefined ? "Probability given the evidence: " + figure(Math.exp(said.log_probability), 4) : "Log score " + figure(said.log_score, 7) + (said.optimal ? ", proven to be the best" : ", the best that was found")),
+      return [element("p", {}, said.log_probability !== undefined ? "Probability given the evidence: " + figure(Math.exp(said.log_probability), 4) : "Log score " + logText(said.log_score, 7) + (said.optimal ? ", proven to be the best" : ", the best that was found")),
         element("table", {}, element("tbody", {}, ...rows.map(([v, k]) => element("tr", {}, element("th", { scope: "row" }, button(nameOf(v), () => api.select(v), { class: "link" })), element("td", {}, stateOf(v, k))))))];
     });
   }
@@ -171,7 +171,7 @@ export function panels(side, api) {
       : hint(kept.length ? "Click the name of a variable to compare it." : "A case is the evidence as it is now, with its answers.");
     cases.body.replaceChildren(element("div", { class: "buttons" }, keep),
       element("ul", { class: "findings" }, ...kept.map((one, i) => element("li", {}, button(one.name, () => api.restore(one.findings), { class: "link" }),
-        element("span", { class: "value" }, one.findings.size + " observed, log P " + figure(one.log, 5)),
+        element("span", { class: "value" }, one.findings.size + " observed, log P " + logText(one.log, 5)),
         button("×", () => { kept.splice(i, 1); showCases(); }, { class: "small", "aria-label": "Forget " + one.name })))), ...compare);
   }
 

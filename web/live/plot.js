@@ -7,7 +7,7 @@ const drawn = new Set();
 const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue("--" + name).trim();
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { for (const one of drawn) one.reset(); });
 
-// settings: line (a level to mark), floor (the lowest value shown), cut (the highest).
+// settings: line (a level to mark), floor (the lowest value shown), cut (the highest), show (a value as text).
 export function chart(title, words, settings = {}) {
   const box = element("div", { class: "plot", role: "img", "aria-label": title });
   const figures = element("p", { class: "hint reading", "aria-hidden": "true" });
@@ -46,7 +46,7 @@ export function chart(title, words, settings = {}) {
   }
   function read(u) {
     const at = u.cursor.idx;
-    figures.textContent = at === null || at === undefined ? "" : "draw " + whole(u.data[0][at]) + ": " + u.data.slice(1).map((values) => figure(values[at], 5)).join(", ");
+    figures.textContent = at === null || at === undefined ? "" : "draw " + whole(u.data[0][at]) + ": " + u.data.slice(1).map((values) => settings.show(values[at])).join(", ");
   }
   const one = {
     node,

@@ -1,6 +1,6 @@
 // A sampler while it runs: figures, traces, R-hat and effective sample size over time, the slowest variables, and the
 // race of samplers when one is held.
-import { button, element, figure, find, post, read, say, whole } from "/tools.js";
+import { button, element, errorText, essText, figure, find, logText, post, read, rhatText, say, whole } from "/tools.js";
 import { chart } from "/plot.js";
 import { likelihoodOf } from "/network.js";
 
@@ -13,9 +13,9 @@ export function runView(place, model) {
   if (model.reports) saves.unshift(link("Report", "/api/run/report", "report.html"));
   const verdict = element("p", { class: "verdict", role: "status" }, "Nothing has run yet.");
   const facts = element("dl", { class: "facts" });
-  const trace = chart("Log score", "One line per chain, the first eight. Mixed chains overlap and look like noise.");
-  const rhat = chart("R-hat", "The worst of the watched variables; below the dashed line at 1.01 is good.", { line: 1.01, floor: 1, cut: 1.5 });
-  const ess = chart("Effective sample size", "Of the slowest variable: how many independent draws the run is worth for it.", { floor: 0 });
+  const trace = chart("Log score", "One line per chain, the first eight. Mixed chains overlap and look like noise.", { show: (value) => logText(value, 7) });
+  const rhat = chart("R-hat", "The worst of the watched variables; below the dashed line at 1.01 is good.", { line: 1.01, floor: 1, cut: 1.5, show: rhatText });
+  const ess = chart("Effective sample size", "Of the slowest variable: how many independent draws the run is worth for it.", { floor: 0, show: essText });
   const slowest = element("tbody", {}), race = element("tbody", {});
   const column = (title, i) => element("th", { scope: "col", class: i ? "number" : "" }, title);
   const table = (titles, body) => element("div", { class: "scroll", tabindex: 0 }, element("table", {}, element("thead", {}, element("tr", {}, ...titles.map(column))), body));
@@ -96,7 +96,7 @@ export function runView(place, model) {
     verdict.className = "verdict " + (said.error ? "bad" : said.verdict || "");
     verdict.textContent = said.error || said.verdict_text || (said.phase === "idle" ? "Nothing has run yet." : "It is too early to say.");
     const pairs = [["State", said.phase], ["Method", said.method || "–"], ["Chains", whole(said.chains)], ["Evidence", said.evidence.length ? whole(said.evidence.length) + " observed" : "none"], ["Sweeps", whole(said.sweeps)], ["Draws a chain", whole(said.draws)],
-      ["Updates per ns", figure(said.updates_per_nanosecond, 3)], ["Seconds", said.seconds < 0.001 ? "0" : figure(said.seconds, 4)], ["R-hat", figure(said.rhat_max, 5)], ["Least ESS", figure(said.ess_min, 4)]];
+      ["Updates per ns", figure(said.updates_per_nanosecond, 3)], ["Seconds", said.seconds < 0.001 ? "0" : figure(said.seconds, 4)], ["R-hat", rhatText(said.rhat_max)], ["Least ESS", essText(said.ess_min)]];
     facts.replaceChildren(...pairs.map(([title, value]) => element("div", {}, element("dt", {}, title), element("dd", {}, value))));
     trace.draw(said.trace);
     rhat.draw([said.convergence[0], said.convergence[1]]);
@@ -104,14 +104,14 @@ export function runView(place, model) {
     const rows = said.race || [], most = Math.max(1e-9, ...rows.map((row) => row.seconds));
     raceCard.hidden = !rows.length;
     race.replaceChildren(...rows.map((row) => {
-      const share = element("i", { class: "share" });
-      share.style.width = 100 * row.seconds / most + "%";
+      const share = row.seconds > 0 ? element("i", { class: "share" }) : "";
+      if (share) share.style.width = 100 * row.seconds / most + "%";
       return element("tr", { class: row.chosen ? "chosen" : row.running ? "running" : "" },
         element("th", { scope: "row" }, row.method + (row.chosen ? " ✓" : ""), share, row.note ? element("span", { class: "hint" }, row.note) : ""),
-        ...[whole(row.heats), whole(row.sweeps), figure(row.seconds, 3), figure(row.rhat, 4)].map((text) => element("td", { class: "number" }, text)));
+        ...[whole(row.heats), whole(row.sweeps), figure(row.seconds, 3), rhatText(row.rhat)].map((text) => element("td", { class: "number" }, text)));
     }));
     slowest.replaceChildren(...(said.slowest || []).map((row) => element("tr", {}, element("th", { scope: "row" }, row.name),
-      ...[figure(row.ess, 4), figure(row.rhat, 4), figure(row.mcse, 2)].map((text) => element("td", { class: "number" }, text)))));
+      ...[essText(row.ess), rhatText(row.rhat), errorText(row.mcse)].map((text) => element("td", { class: "number" }, text)))));
   }
 
   // The browser connects again by itself when the connection is lost; when the server was gone for longer, we do.

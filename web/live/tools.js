@@ -86,11 +86,26 @@ export function say(text) {
 export const percent = (p) => (p === 1 ? "100" : p === 0 ? "0" : 100 * p < 0.05 ? "<0.1" : 100 * p > 99.95 ? ">99.9" : (100 * p).toFixed(1));
 export const whole = (value) => Math.round(value).toLocaleString("en");
 
+// Numbers as people read them, by the rules of drover/core/figures.hpp: a test compares the two.
+const unknown = (value) => value === null || value === undefined || Number.isNaN(value);
+const rounding = 1e-12;
+const general = (value, digits) => {  // as %g writes it
+  const [mantissa, exponent] = value.toExponential(digits - 1).split("e"), e = Number(exponent);
+  if (e >= -4 && e < digits) return String(Number(value.toFixed(digits - 1 - e)));
+  return Number(mantissa) + "e" + (e < 0 ? "-" : "+") + String(Math.abs(e)).padStart(2, "0");
+};
+export const logText = (value, digits = 10) => (unknown(value) ? "not known" : !Number.isFinite(value) ? (value > 0 ? "infinite" : "minus infinity")
+  : Math.abs(value) < rounding ? "0" : general(value, digits));
+export const rhatText = (rhat) => (unknown(rhat) ? "-" : rhat < 1000 ? rhat.toFixed(4) : "above 1000");
+export const essText = (ess) => (unknown(ess) || !Number.isFinite(ess) ? "-" : ess.toFixed(0));
+export const errorText = (error, digits = 2) => (unknown(error) || !Number.isFinite(error) ? "-" : Math.abs(error) < rounding ? "0" : general(error, digits));
+
+// Rates, seconds and other measured things: no digits that say nothing, and no zeros without end.
 export function figure(value, digits = 4) {
-  if (value === null || value === undefined || Number.isNaN(value)) return "–";
+  if (unknown(value)) return "–";
   if (!Number.isFinite(value)) return value > 0 ? "∞" : "−∞";
-  if (value !== 0 && Math.abs(value) < 1e-4) return value.toExponential(digits - 1);
-  return String(Number(value.toPrecision(digits)));
+  if (Math.abs(value) < 1e6 && Math.abs(value) >= 10 ** digits - 0.5) return String(Math.round(value));
+  return value === 0 ? "0" : general(value, digits);
 }
 
 export const shortened = (text, letters) => { const all = Array.from(text); return all.length > letters ? all.slice(0, letters - 1).join("") + "…" : text; };
