@@ -85,11 +85,14 @@ StepRule usual_rule(TrainMethod method) {
   return method == TrainMethod::block_gibbs ? StepRule::sgd : StepRule::adam;
 }
 
-double usual_rate(TrainMethod method, StepRule rule, bool centred) {
+/// The more visible units move together, the faster the weights grow at the same rate: with few of them a small
+/// rate leaves the weights where they began.
+double usual_rate(TrainMethod method, StepRule rule, bool centred, std::uint32_t visible) {
   if (rule == StepRule::adam) return method == TrainMethod::exact ? 0.02 : 0.001;
-  if (method == TrainMethod::block_gibbs)
-    return (centred ? 0.1 : 0.05) * (rule == StepRule::momentum ? 0.1 : 1);
-  return 0.01;
+  if (method != TrainMethod::block_gibbs) return 0.01;
+  constexpr double visible_at_rate_one = 240, least = 0.1;
+  const double rate = std::clamp(visible_at_rate_one / std::max(visible, 1U), least, 1.0);
+  return rate * (centred ? 1 : 0.5) * (rule == StepRule::momentum ? 0.1 : 1);
 }
 
 TrainOptions train_options(const LearnOptions& options, TrainMethod method, std::size_t rows,
@@ -106,8 +109,8 @@ TrainOptions train_options(const LearnOptions& options, TrainMethod method, std:
   const bool block = method == TrainMethod::block_gibbs;
   result.fit.update.rule = options.rule.value_or(usual_rule(method));
   result.sampler.centred = block && !options.no_centring;
-  result.fit.update.rate =
-      options.rate.value_or(usual_rate(method, result.fit.update.rule, result.sampler.centred));
+  result.fit.update.rate = options.rate.value_or(
+      usual_rate(method, result.fit.update.rule, result.sampler.centred, machine.visible));
   result.fit.falling = block && !options.decay;
   result.fit.update.decay = options.decay.value_or(0);
   result.fit.update.l1 = options.l1;
@@ -330,9 +333,10 @@ void describe(OptionList& list, LearnOptions& options) {
   list.add("batch", "N", "rows of data per step", options.batch, {1, 1e9}, "100; exact takes all");
   list.add_choice("rule", "NAME", "how parameters follow the gradient: adam, momentum or sgd", options.rule,
                   "sgd for block-gibbs, adam for others");
-  list.add("rate", "X", "step size", options.rate, {1e-12, 1e3},
-           "0.001 for adam, 0.02 for adam with exact, 0.01 for momentum and sgd; block-gibbs: 0.1 for sgd, "
-           "0.01 for momentum, half of it without centring");
+  list.add(
+      "rate", "X", "step size", options.rate, {1e-12, 1e3},
+      "0.001 for adam, 0.02 for adam with exact, 0.01 for momentum and sgd; block-gibbs: 240 "
+      "divided by the visible units, from 0.1 to 1, a tenth of it for momentum, half of it without centring");
   list.add("decay", "X", "the rate of step t is divided by 1 + X t", options.decay, {0, 1e3},
            "block-gibbs: the rate falls to zero in a straight line, others: 0");
   list.add("no-centring", "rbm: the plain gradient, not that of units less their means", options.no_centring);

@@ -323,8 +323,8 @@ TEST(Tasks, LogZByPmpIsNeverBelowAStateThatWasSeen) {
   // Max-product does not find the maxima of a complete graph of strong repulsion: their mean is far below zero.
   // Eight up and eight down score 3 * 8, and some state with that many or one fewer is always met.
   const Model model = ising(complete_edges(16), Draw::constant(-3), Draw::constant(0), 0);
-  const LogZ answer = logz(model, {.method = "pmp"});
-  const double truth = logz(model, {.method = "exact"}).log_z;
+  const LogZ answer = log_z(model, {.method = "pmp"});
+  const double truth = log_z(model, {.method = "exact"}).log_z;
   EXPECT_LE(answer.log_z, truth);
   EXPECT_GE(answer.log_z, 18);
   EXPECT_EQ(answer.bound, Bound::lower);

@@ -5,10 +5,13 @@
 
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <numeric>
 
 #include "drover/core/error.hpp"
+#include "drover/core/random.hpp"
 #include "drover/io/machine_file.hpp"
 #include "drover/io/text_source.hpp"
+#include "drover/machine/rbm_likelihood.hpp"
 #include "drover/report/learn_page.hpp"
 #include "drover/task/inference.hpp"
 
@@ -50,6 +53,29 @@ TEST(LearnTask, HiddenUnitsByTheSizeOfTheData) {
   EXPECT_EQ(hidden(6, 100), 8U);
 }
 
+TEST(LearnTask, AFewHundredStepsOfAnRbmLearn) {
+  // Four pictures of 32 pixels, one pixel in twenty flipped: two bits and 32 entropies of a flip a row. Units
+  // that know nothing of each other need a bit a pixel.
+  constexpr std::size_t columns = 32, rows = 800;
+  RandomSequence random(5, Stream::start);
+  DataTable data;
+  for (std::size_t v = 0; v < columns; ++v) data.names.push_back("x" + std::to_string(v));
+  data.cardinalities.assign(columns, 2);
+  data.rows = rows;
+  for (std::size_t r = 0; r < rows; ++r)
+    for (std::size_t v = 0; v < columns; ++v) {
+      const bool pixel = r % 4 < 2 ? (v / (1 + r % 4) % 2 == 1) : ((v + r) % 4 < 2);
+      data.values.push_back(static_cast<Value>(pixel != (random.uniform() < 0.05)));
+    }
+  const LearnResult result = learn(data, {.kind = MachineKind::rbm, .hidden = 12, .iterations = 200});
+  const std::vector<double> scores = rbm_log_scores(result.machine, data.values);
+  const double found = std::accumulate(scores.begin(), scores.end(), 0.0) / static_cast<double>(rows) -
+                       rbm_exact_log_z(result.machine);
+  const double flip = -(0.05 * std::log(0.05) + 0.95 * std::log(0.95));
+  const double best = -(std::log(4) + columns * flip), alone = -std::log(2) * columns;
+  EXPECT_GT(found, (best + alone) / 2);
+}
+
 TEST(LearnTask, ResolvedOptionsAreStated) {
   const LearnResult result =
       learn(table(),
@@ -59,7 +85,7 @@ TEST(LearnTask, ResolvedOptionsAreStated) {
   EXPECT_EQ(json["kind"], "rbm");
   EXPECT_EQ(json["method"], "block-gibbs");
   EXPECT_EQ(json["settings"]["hidden"], 8);
-  EXPECT_EQ(json["settings"]["rate"], 0.1);
+  EXPECT_EQ(json["settings"]["rate"], 1.0);  // three visible units
   EXPECT_EQ(json["settings"]["rule"], "sgd");
   EXPECT_EQ(json["settings"]["batch"], 100);
   EXPECT_EQ(json["settings"]["chains"], 100);
@@ -79,7 +105,7 @@ TEST(LearnTask, ResolvedOptionsAreStated) {
                                             .iterations = 30,
                                             .batch = 100,
                                             .rule = StepRule::sgd,
-                                            .rate = 0.1,
+                                            .rate = 1,
                                             .chains = 100});
   EXPECT_EQ(again.machine.weights, result.machine.weights);
 }

@@ -178,6 +178,27 @@ TEST(UnlabelledWeight, LabelsDecideWhetherUnlabelledDocumentsHelp) {
   EXPECT_LT(loss_when_they_lead_astray, blind_loss / 2);
 }
 
+TEST(UnlabelledWeight, WordsThatFewLabelledDocumentsHaveAreLearntFromOthers) {
+  // Short documents of a large vocabulary: labelled ones have met half of its words, all together tell the rest.
+  constexpr std::uint32_t documents = 800, words_of_class = 150, length = 6, labelled = 60;
+  RandomSequence random(3, Stream::generate);
+  Leaning corpus;
+  std::vector<std::uint32_t> dense(documents * 2 * words_of_class, 0);
+  for (std::uint32_t d = 0; d < documents; ++d) {
+    corpus.truth.push_back(d % 2);
+    corpus.labels.push_back(d < labelled ? d % 2 : no_label);
+    for (std::uint32_t w = 0; w < length; ++w) {
+      const std::uint32_t side = random.uniform() < 0.85 ? d % 2 : 1 - d % 2;
+      ++dense[(2 * d + side) * words_of_class + random() % words_of_class];
+    }
+  }
+  corpus.counts = word_counts(documents, 2 * words_of_class, dense);
+  const WeightChoice choice = choose_unlabelled_weight(corpus.counts, corpus.labels, {});
+  EXPECT_GT(choice.best().weight, 0);
+  EXPECT_GT(accuracy(corpus, choice.best().weight, choice.best().by_frequency),
+            accuracy(corpus, 0, false) + 0.05);
+}
+
 TEST(UnlabelledWeight, LuckyLabelsDoNotOutvoteNaiveBayes) {
   // Labels that have nothing to do with the words: any candidate that finds more of them was lucky.
   int others = 0;
