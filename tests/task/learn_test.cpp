@@ -53,9 +53,10 @@ TEST(LearnTask, HiddenUnitsByTheSizeOfTheData) {
   EXPECT_EQ(hidden(6, 100), 8U);
 }
 
-TEST(LearnTask, AFewHundredStepsOfAnRbmLearn) {
-  // Four pictures of 32 pixels, one pixel in twenty flipped: two bits and 32 entropies of a flip a row. Units
-  // that know nothing of each other need a bit a pixel.
+TEST(LearnTask, AHundredStepsOfASmallRbmLearn) {
+  // Four pictures of 32 pixels, one pixel in twenty flipped: no machine can do better than two bits and 32
+  // entropies of a flip a row, 7.7 nats. Pixels that know nothing of each other have 16.6, and so has a machine
+  // that took its steps at a rate for large pictures.
   constexpr std::size_t columns = 32, rows = 800;
   RandomSequence random(5, Stream::start);
   DataTable data;
@@ -67,13 +68,12 @@ TEST(LearnTask, AFewHundredStepsOfAnRbmLearn) {
       const bool pixel = r % 4 < 2 ? (v / (1 + r % 4) % 2 == 1) : ((v + r) % 4 < 2);
       data.values.push_back(static_cast<Value>(pixel != (random.uniform() < 0.05)));
     }
-  const LearnResult result = learn(data, {.kind = MachineKind::rbm, .hidden = 12, .iterations = 200});
+  const LearnResult result = learn(data, {.kind = MachineKind::rbm, .hidden = 12, .iterations = 100});
   const std::vector<double> scores = rbm_log_scores(result.machine, data.values);
   const double found = std::accumulate(scores.begin(), scores.end(), 0.0) / static_cast<double>(rows) -
                        rbm_exact_log_z(result.machine);
   const double flip = -(0.05 * std::log(0.05) + 0.95 * std::log(0.95));
-  const double best = -(std::log(4) + columns * flip), alone = -std::log(2) * columns;
-  EXPECT_GT(found, (best + alone) / 2);
+  EXPECT_GT(found, -(std::log(4) + columns * flip) - 3);
 }
 
 TEST(LearnTask, ResolvedOptionsAreStated) {
