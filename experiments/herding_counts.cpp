@@ -77,8 +77,7 @@ Distribution count_herded(const HerdingData& data, FeatureSet features, std::uin
   Herding herding(moments);
   std::vector<std::uint64_t> counts(data.variables + 1, 0);
   run_herding(
-      herding, samples, {}, [&](std::span<const Value> x) { ++counts[ones_in(x)]; },
-      control);
+      herding, samples, {}, [&](std::span<const Value> x) { ++counts[ones_in(x)]; }, control);
   return smoothed(counts);
 }
 
@@ -86,9 +85,8 @@ Distribution count_herded(const HerdingData& data, FeatureSet features, std::uin
 /// data.
 Distribution count_pseudo_likelihood(const HerdingData& data, std::uint64_t samples, std::uint64_t seed,
                                      const RunControl& control) {
-  const auto fit =
-      fit_pseudo_likelihood(data.values, data.variables, {.minimiser = {.gradient_tolerance = 1e-4}},
-                            control);
+  const auto fit = fit_pseudo_likelihood(data.values, data.variables,
+                                         {.minimiser = {.gradient_tolerance = 1e-4}}, control);
   const SpinGraph graph = spin_graph(compile(fit.machine.model()));
   const GibbsSpinLanes kernel(graph);
   auto state = kernel.start(seed, 0);

@@ -89,8 +89,10 @@ std::vector<std::vector<double>> state_numbers(const DataTable& table) {
 
 HerdingData read_digits(const std::filesystem::path& folder) {
   constexpr std::size_t side = 16, half = 8;
-  const DataTable images = read_data_table(folder / "usps11000-images-idx3-ubyte.gz", {.binarise = Binarise::none});
-  const DataTable digits = read_data_table(folder / "usps11000-labels-idx1-ubyte.gz", {.binarise = Binarise::none});
+  const DataTable images =
+      read_data_table(folder / "usps11000-images-idx3-ubyte.gz", {.binarise = Binarise::none});
+  const DataTable digits =
+      read_data_table(folder / "usps11000-labels-idx1-ubyte.gz", {.binarise = Binarise::none});
   if (images.variables() != side * side || images.rows != digits.rows)
     throw Error(ErrorKind::bad_data,
                 fmt::format("{}: expected images of 16x16 and a label for each", folder.string()));

@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <cstdlib>
 
-#include "drover/text/corpus.hpp"
 #include "drover/io/text_source.hpp"
+#include "drover/text/corpus.hpp"
 #include "readers.hpp"
 
 namespace drover::fuzz {

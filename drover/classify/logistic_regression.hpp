@@ -7,8 +7,8 @@
 // weights grow until the iterations are used up, and the summary says so.
 #pragma once
 
-#include "drover/numeric/lbfgs.hpp"
 #include "drover/classify/linear_classifier.hpp"
+#include "drover/numeric/lbfgs.hpp"
 
 namespace drover {
 

@@ -21,8 +21,8 @@ class ChainStates {
   struct Shape {
     std::size_t size = 0;  ///< variables
     std::uint32_t lanes = 1;
-    std::size_t entries = 0;      ///< that a sweep adds to on this rank, ...
-    std::size_t all_entries = 0;  ///< ... and on all ranks
+    std::size_t entries = 0;                     ///< that a sweep adds to on this rank, ...
+    std::size_t all_entries = 0;                 ///< ... and on all ranks
     std::span<const std::uint32_t> own_entries;  ///< of a spread kernel: which of all they are
     bool spread = false;                         ///< every chain lies on all ranks (SpreadKernel)
     bool whole_states = true;                    ///< read() gives all variables, on every rank

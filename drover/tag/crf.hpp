@@ -14,10 +14,10 @@
 #include <utility>
 #include <vector>
 
+#include "drover/numeric/hash_index.hpp"
 #include "drover/tag/crf_chain.hpp"
 #include "drover/tag/crf_features.hpp"
 #include "drover/tag/entities.hpp"
-#include "drover/numeric/hash_index.hpp"
 
 namespace drover {
 

@@ -11,8 +11,8 @@
 
 #include "drover/core/log_math.hpp"
 #include "drover/core/random.hpp"
-#include "drover/tag/crf_decode.hpp"
 #include "drover/sample/herded/herded_gibbs_weights.hpp"
+#include "drover/tag/crf_decode.hpp"
 
 namespace drover {
 

@@ -3,11 +3,11 @@
 #include <cmath>
 #include <numeric>
 
-#include "drover/core/random.hpp"
 #include "drover/classify/logistic_regression.hpp"
 #include "drover/classify/naive_bayes.hpp"
 #include "drover/classify/nearest_neighbours.hpp"
 #include "drover/classify/online_logistic.hpp"
+#include "drover/core/random.hpp"
 
 namespace drover {
 namespace {
