@@ -61,14 +61,15 @@ bool in_support(const Graph& graph, std::span<const Value> x) {
 }
 
 std::vector<std::vector<Value>> find_supported_states(const Graph& graph, std::uint64_t seed,
-                                                      std::size_t count) {
+                                                      std::size_t count, const RunControl& control) {
   std::vector<std::vector<Value>> states(count);
   if (graph.is_strictly_positive()) {
     for (std::size_t s = 0; s < count; ++s)
       states[s] = random_values(graph, seed, static_cast<std::uint32_t>(s));
     return states;
   }
-  SupportSearch search(graph);
+  StopCheck check(control, "a possible state", "was found");
+  SupportSearch search(graph, &check);
   if (const auto culprit = search.propagate_constraints())
     fail_impossible(
         fmt::format("no value of variable {} is left by the factor over {} and the constraints around it",
@@ -76,6 +77,7 @@ std::vector<std::vector<Value>> find_supported_states(const Graph& graph, std::u
   std::unique_ptr<SupportSolver> solver;
   for (std::size_t s = 0; s < count; ++s) {
     const auto number = static_cast<std::uint32_t>(s);
+    check.ask();
     states[s].resize(graph.size());
     if (!solver) {
       const auto outcome = search.search(seed, number, max_dead_ends, states[s]);

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "drover/compile/graph.hpp"
+#include "drover/core/run_control.hpp"
 
 namespace drover {
 
@@ -25,8 +26,10 @@ bool in_support(const Graph& graph, std::span<const Value> x);
 std::vector<Value> find_supported_state(const Graph& graph, std::uint64_t seed);
 
 /// `count` such states for starting chains, over-dispersed (random values wherever the constraints leave a
-/// choice) but not draws from the model; they may repeat when the support is small.
+/// choice) but not draws from the model; they may repeat when the support is small. The control can end the
+/// first two steps, and the third between two states: Error (stopped, interrupted).
 std::vector<std::vector<Value>> find_supported_states(const Graph& graph, std::uint64_t seed,
-                                                      std::size_t count);
+                                                      std::size_t count,
+                                                      const RunControl& control = no_control());
 
 }  // namespace drover

@@ -11,7 +11,7 @@ constexpr std::size_t candidates_looked_at = 64;
 constexpr std::size_t first_restart = 50;
 }  // namespace
 
-SupportSearch::SupportSearch(const Graph& graph) : graph_(graph) {
+SupportSearch::SupportSearch(const Graph& graph, StopCheck* check) : graph_(graph), check_(check) {
   const Tables& tables = graph.tables;
   std::vector<char> has_zero(tables.table_count());
   for (std::size_t t = 0; t < has_zero.size(); ++t) {
@@ -69,6 +69,7 @@ SupportSearch::Outcome SupportSearch::search(std::uint64_t seed, std::uint32_t n
   while (open_size_ > 0) {
     const VariableId variable = pick_variable(random);
     const Value value = pick_value(variable, random);
+    if (check_ != nullptr) check_->step(64);
     choices.push_back({variable, value, trail_.size(), open_size_});
     bool consistent = assign(variable, value);
     while (!consistent && !choices.empty()) {
@@ -175,6 +176,7 @@ bool SupportSearch::propagate() {
   for (std::size_t next = 0; next < queue_.size(); ++next) {
     const std::uint32_t h = queue_[next];
     queued_[h] = 0;
+    if (check_ != nullptr) check_->step(16 + graph_.tables.values(hard_factors_[h]).size());
     if (!revise(h)) {
       culprit_.factor = hard_factors_[h];
       for (VariableId v : graph_.tables.scope(hard_factors_[h])) failures_[v] += 1;

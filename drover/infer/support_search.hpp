@@ -17,13 +17,14 @@
 
 #include "drover/compile/graph.hpp"
 #include "drover/core/random.hpp"
+#include "drover/core/stop_check.hpp"
 
 namespace drover {
 
 class SupportSearch {
  public:
-  /// Keeps a reference to the graph.
-  explicit SupportSearch(const Graph& graph);
+  /// Keeps references to the graph and to the check, which may be null and is asked on the way.
+  explicit SupportSearch(const Graph& graph, StopCheck* check = nullptr);
 
   /// A factor that leaves a variable no value.
   struct Culprit {
@@ -67,6 +68,7 @@ class SupportSearch {
   Value pick_value(VariableId variable, RandomSequence& random) const;
 
   const Graph& graph_;
+  StopCheck* check_;
   std::vector<std::size_t> hard_factors_;
   std::vector<std::size_t> hard_offsets_;  // hard factors of variable v: hard_list_[hard_offsets_[v] ..)
   std::vector<std::uint32_t> hard_list_;   // positions in hard_factors_

@@ -31,7 +31,7 @@ void run_blocked_gibbs(const Problem& problem, const ChainOptions& options, cons
   BlockOptions blocks;
   blocks.max_entries = options.block_entries;
   const BlockedGibbs kernel(problem.graph(), choose_blocks(problem.graph(), blocks, control),
-                            starting_states(problem, options.chains));
+                            starting_states(problem, options.chains), control);
   note_blocks(kernel, task.run("blocked-gibbs", kernel));
 }
 

@@ -77,7 +77,8 @@ void note_resolved(const ChainOptions& options, RunFacts& facts) {
 
 std::vector<std::vector<Value>> starting_states(const Problem& problem, std::uint32_t chains) {
   if (problem.graph().is_strictly_positive()) return {};
-  return find_supported_states(problem.graph(), problem.options().seed, std::min<std::uint32_t>(chains, 64));
+  return find_supported_states(problem.graph(), problem.options().seed, std::min<std::uint32_t>(chains, 64),
+                               problem.control());
 }
 
 namespace {

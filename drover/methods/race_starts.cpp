@@ -13,7 +13,8 @@ namespace {
 std::vector<std::vector<Value>> random_states(const Problem& problem, std::size_t count) {
   const Graph& graph = problem.graph();
   if (!graph.is_strictly_positive())
-    return find_supported_states(graph, problem.options().seed, std::max<std::size_t>(1, count));
+    return find_supported_states(graph, problem.options().seed, std::max<std::size_t>(1, count),
+                                 problem.control());
   std::vector<std::vector<Value>> states(count, std::vector<Value>(graph.size()));
   RandomSequence random(problem.options().seed, Stream::start);
   for (auto& state : states)

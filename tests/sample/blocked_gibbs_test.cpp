@@ -7,7 +7,9 @@
 
 #include <algorithm>
 
+#include "drover/core/error.hpp"
 #include "drover/infer/support.hpp"
+#include "drover/model/builders.hpp"
 #include "tests/support/kernel_test.hpp"
 #include "tests/support/random_models.hpp"
 
@@ -213,6 +215,26 @@ TEST(BlockedGibbs, BitsDoNotDependOnThreadsOrBatches) {
   kernel.read(alone, 3, a);
   kernel.read(changed, 3, b);
   EXPECT_EQ(a, b);
+}
+
+TEST(BlockedGibbs, PlanningEndsWhenItIsToldTo) {
+  const Graph graph = compile(grid_ising(150, 150, false, 0.3));
+  const Blocks blocks = choose_blocks(graph);
+  RunControl counting;
+  std::size_t all = 0;
+  counting.stop_when([&] { return ++all > 1'000'000'000; });
+  const BlockedGibbs kernel(graph, blocks, {}, counting);
+  ASSERT_GT(all, 4u);
+  for (std::size_t after : {std::size_t{0}, all / 2, all - 1}) {
+    RunControl control;
+    std::size_t asked = 0;
+    control.stop_when([&] {
+      if (++asked > after) control.request_stop();
+      return asked > after;
+    });
+    EXPECT_THROW(BlockedGibbs(graph, blocks, {}, control), Error);
+    EXPECT_EQ(asked, after + 1);
+  }
 }
 
 TEST(BlockedGibbs, UniformsAreThoseOfTheSharedGenerator) {

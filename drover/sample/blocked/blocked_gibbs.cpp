@@ -34,23 +34,25 @@ BlockedGibbs::BlockedGibbs(const Graph& graph, const BlockOptions& options,
                            std::vector<std::vector<Value>> starts)
     : BlockedGibbs(graph, choose_blocks(graph, options), std::move(starts)) {}
 
-BlockedGibbs::BlockedGibbs(const Graph& graph, Blocks blocks, std::vector<std::vector<Value>> starts)
+BlockedGibbs::BlockedGibbs(const Graph& graph, Blocks blocks, std::vector<std::vector<Value>> starts,
+                           const RunControl& control)
     : graph_(&graph),
       blocks_(std::move(blocks)),
       starts_(std::move(starts)),
       table_values_(rounded_tables(graph.tables)) {
   if (starts_.empty() && !graph.is_strictly_positive())
-    starts_ = find_supported_states(graph, 1, supported_starts);
+    starts_ = find_supported_states(graph, 1, supported_starts, control);
   entry_offsets_.push_back(0);
   for (std::uint32_t states : graph.cardinalities)
     entry_offsets_.push_back(entry_offsets_.back() + (states == 2 ? 1 : states));
   const FactorsOfVariables factors(graph);
+  StopCheck check(control, "the blocks", "were planned");
   std::uint64_t site = 0;
   for (std::size_t end : blocks_.round_ends) {
     std::vector<float> weights(graph.size(), 0.0F);
     while (plans_.size() < end) {
       const Block& block = blocks_.list[plans_.size()];
-      plans_.push_back(plan_block(graph, factors, block, site));
+      plans_.push_back(plan_block(graph, factors, block, site, check));
       site += block.order.size();
       scratch_rows_ = std::max(scratch_rows_, plans_.back().rows);
       for (VariableId v : block.order) weights[v] += 1;

@@ -21,6 +21,7 @@
 
 #include "drover/compile/blocks.hpp"
 #include "drover/compile/graph.hpp"
+#include "drover/core/run_control.hpp"
 #include "drover/sample/blocked/blocked_plan.hpp"
 #include "drover/sample/blocked/blocked_sweep.hpp"
 #include "drover/sample/kernel.hpp"
@@ -33,8 +34,10 @@ class BlockedGibbs {
   /// graph, otherwise at 64 states of find_supported_states. The graph must outlive the kernel.
   explicit BlockedGibbs(const Graph& graph, const BlockOptions& options = {},
                         std::vector<std::vector<Value>> starts = {});
-  /// With blocks chosen by the caller.
-  BlockedGibbs(const Graph& graph, Blocks blocks, std::vector<std::vector<Value>> starts = {});
+  /// With blocks chosen by the caller. The control can end what planning them takes: Error (stopped,
+  /// interrupted).
+  BlockedGibbs(const Graph& graph, Blocks blocks, std::vector<std::vector<Value>> starts = {},
+               const RunControl& control = no_control());
 
   struct State {
     std::vector<LaneValues> values;  ///< per variable

@@ -33,8 +33,9 @@ std::array<VariableId, 2> pair_scope(const Pairs& pairs, std::size_t f) {
 
 class Planner {
  public:
-  Planner(const Graph& graph, const FactorsOfVariables& factors, const Block& block, std::uint64_t first_site)
-      : graph_(graph), factors_(factors), position_(graph.size(), outside) {
+  Planner(const Graph& graph, const FactorsOfVariables& factors, const Block& block, std::uint64_t first_site,
+          StopCheck& check)
+      : graph_(graph), factors_(factors), check_(check), position_(graph.size(), outside) {
     plan_.first_site = first_site;
     order_ = group_components(block.order);
     for (std::size_t p = 0; p < order_.size(); ++p) position_[order_[p]] = static_cast<std::uint32_t>(p);
@@ -48,6 +49,7 @@ class Planner {
       add_bucket(p, children[p]);
       if (!parents_[p].empty()) children[parents_[p][0]].push_back(p);
       const Bucket& bucket = plan_.buckets.back();
+      check_.step(16 + std::size_t{bucket.configurations} * bucket.states);
       spin_tree = spin_tree && bucket.states == 2 && bucket.parent_count <= 1 && bucket.slice_count == 0 &&
                   bucket.configurations <= 2;
     }
@@ -349,6 +351,7 @@ class Planner {
 
   const Graph& graph_;
   const FactorsOfVariables& factors_;
+  StopCheck& check_;
   std::vector<std::uint32_t> position_;  // in order_, or outside
   std::vector<VariableId> order_;
   std::vector<std::size_t> component_ends_;
@@ -369,8 +372,8 @@ FactorsOfVariables::FactorsOfVariables(const Graph& graph)
           list_of(graph.size(), graph.tables.size(), [&](std::size_t f) { return graph.tables.scope(f); })) {}
 
 BlockPlan plan_block(const Graph& graph, const FactorsOfVariables& all_factors, const Block& block,
-                     std::uint64_t first_site) {
-  return Planner(graph, all_factors, block, first_site).run();
+                     std::uint64_t first_site, StopCheck& check) {
+  return Planner(graph, all_factors, block, first_site, check).run();
 }
 
 }  // namespace drover

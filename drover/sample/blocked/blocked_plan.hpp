@@ -17,6 +17,7 @@
 
 #include "drover/compile/blocks.hpp"
 #include "drover/compile/graph.hpp"
+#include "drover/core/stop_check.hpp"
 
 namespace drover {
 
@@ -124,6 +125,6 @@ struct FactorsOfVariables {
 
 /// `all_factors` is the graph's. `first_site` numbers the random draws of the block's variables.
 BlockPlan plan_block(const Graph& graph, const FactorsOfVariables& all_factors, const Block& block,
-                     std::uint64_t first_site);
+                     std::uint64_t first_site, StopCheck& check);
 
 }  // namespace drover
