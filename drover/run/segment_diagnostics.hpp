@@ -28,6 +28,8 @@ struct DiagnosisRoom {
 /// Of the first `segments` closed segments; 0: of all.
 EntryDiagnostics diagnose_entry(const SegmentStore& store, std::size_t entry, DiagnosisRoom& scratch,
                                 std::size_t segments = 0);
+/// The same of an entry whose means are in scratch.means already (SegmentStore::means_of_entry).
+EntryDiagnostics diagnose_means(const SegmentStore& store, DiagnosisRoom& scratch, std::size_t segments = 0);
 
 /// The worst over the entries, or over an even spread of at most `most_entries` of them. When the
 /// conditionals never change, or there are no entries at all, the averages are exact: R-hat 1 and an
