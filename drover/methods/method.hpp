@@ -105,8 +105,9 @@ std::span<const Method> all_methods();
 /// factors are beyond its arithmetic, or that it needs a table for a gate too large for one.
 std::string why_not(const Method& method, const Problem& problem, Task task);
 
-/// The names of options that were set, that other methods heed and that this one does not.
-std::vector<std::string> unused_options(const Method& method, Task task, const InferenceOptions& options);
+/// The names of options that were set, that other methods heed and that this one does not. `given` describes
+/// the options of the task (describe() of InferenceOptions).
+std::vector<std::string> unused_options(const Method& method, Task task, const OptionList& given);
 
 /// Whether the method names this option among those it heeds.
 bool heeds(const Method& method, std::string_view option);

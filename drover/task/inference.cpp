@@ -18,16 +18,26 @@ namespace drover {
 
 namespace {
 
-Details resolved_options(const InferenceOptions& options, Task task, const Details& resolved) {
-  InferenceOptions copy = options;
-  OptionList list;
-  describe(list, copy, task);
-  Details values;
-  add_stated(options, values);
-  const Details given = option_values(list, resolved);
-  for (const auto& [name, value] : given.entries()) values[name] = value;
-  return values;
-}
+/// Options with their description, for what an answer says of them.
+struct DescribedOptions {
+  DescribedOptions(const InferenceOptions& given, Task task) : options(given) {
+    describe(list, options, task);
+  }
+  DescribedOptions(const DescribedOptions&) = delete;
+  DescribedOptions& operator=(const DescribedOptions&) = delete;
+
+  Details resolved(const Details& settled) const {
+    Details values;
+    add_stated(options, values);
+    if (values.empty()) return option_values(list, settled);
+    const Details given = option_values(list, settled);
+    for (const auto& [name, value] : given.entries()) values[name] = value;
+    return values;
+  }
+
+  InferenceOptions options;
+  OptionList list;  ///< bound to them
+};
 
 std::vector<std::vector<VariableId>> joint_sets(const Model& model, const InferenceOptions& options) {
   std::vector<std::vector<VariableId>> sets;
@@ -131,8 +141,8 @@ Answer answer_question(const Model& model, const InferenceOptions& options, Task
     provenance.because = choice.because;
     provenance.seed = options.seed;
     provenance.warnings = model.warnings;
-    if (task == Task::sample)
-      provenance.options = resolved_options(options, task, {});  // for whoever takes draws
+    const DescribedOptions described(options, task);
+    if (task == Task::sample) provenance.options = described.resolved({});  // for whoever takes draws
     fill_model(model, stated, graph, answer);
     begin(answer, graph);
     auto result = run_in_time(problem, task, control, choice, run);
@@ -147,8 +157,8 @@ Answer answer_question(const Model& model, const InferenceOptions& options, Task
       provenance.because = result.because;
     }
     fill_run(result, answer);
-    provenance.options = resolved_options(options, task, result.resolved);
-    for (const std::string& name : unused_options(ran, task, options))
+    provenance.options = described.resolved(result.resolved);
+    for (const std::string& name : unused_options(ran, task, described.list))
       provenance.warnings.push_back(
           fmt::format("the option {} has no effect: method {} does not use it", name, ran.name));
     if (control.stop_requested()) provenance.warnings.emplace_back("interrupted: this is the result so far");
@@ -426,7 +436,7 @@ BestValues best_values(const Model& model, const std::vector<std::string>& of,
     provenance.method = "marginal-map";
     provenance.seed = options.seed;
     provenance.warnings = model.warnings;
-    provenance.options = resolved_options(options, Task::map, {});
+    provenance.options = DescribedOptions(options, Task::map).resolved({});
     fill_model(model, stated, graph, answer);
     std::vector<VariableId> wanted;
     for (VariableId v : variables_named(model, of)) {
