@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <poll.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -115,9 +116,19 @@ void Channel::flush() {
   held_.clear();
 }
 
+void Channel::wait_for_bytes() const {
+  constexpr int between = 20;  // milliseconds
+  pollfd waiting{descriptor_, POLLIN, 0};
+  while (poll(&waiting, 1, between) == 0) meanwhile_();
+}
+
 void Channel::receive(void* data, std::size_t size) {
   auto* bytes = static_cast<std::uint8_t*>(data);
   while (size > 0) {
+    if (meanwhile_) {
+      meanwhile_();
+      wait_for_bytes();
+    }
     const ssize_t got = recv(descriptor_, bytes, size, 0);
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0) throw ChannelClosed();

@@ -18,15 +18,36 @@ namespace drover {
 
 namespace {
 
-Details resolved_options(const InferenceOptions& options, Task task, const Details& resolved) {
+/// `ran`: the options that other methods heed and this one does not are left out.
+Details resolved_options(const InferenceOptions& options, Task task, const Details& resolved,
+                         const Method* ran = nullptr) {
   InferenceOptions copy = options;
   OptionList list;
   describe(list, copy, task);
   Details values;
   add_stated(options, values);
   const Details given = option_values(list, resolved);
-  for (const auto& [name, value] : given.entries()) values[name] = value;
+  for (const auto& [name, value] : given.entries())
+    if (ran == nullptr || !is_unheeded(*ran, name)) values[name] = value;
   return values;
+}
+
+/// Marginal MAP has no method of its own in the registry: it heeds the seed and the memory limit alone.
+void state_options_of_best_values(const InferenceOptions& options, Provenance& provenance) {
+  InferenceOptions given = options, usual;
+  OptionList list, defaults;
+  describe(list, given, Task::map);
+  describe(defaults, usual, Task::map);
+  for (const Option& option : defaults.options()) {
+    if (option.name == "seed" || option.name == "memory-limit") continue;
+    if (list.find(option.name)->text() != option.text())
+      provenance.warnings.push_back(
+          fmt::format("the option {} has no effect: marginal MAP does not use it", option.name));
+    list.remove(option.name);
+  }
+  add_stated(options, provenance.options);
+  const Details values = option_values(list);
+  for (const auto& [name, value] : values.entries()) provenance.options[name] = value;
 }
 
 std::vector<std::vector<VariableId>> joint_sets(const Model& model, const InferenceOptions& options) {
@@ -145,7 +166,7 @@ Answer answer_question(const Model& model, const InferenceOptions& options, Task
       provenance.because = result.because;
     }
     fill_run(result, answer);
-    provenance.options = resolved_options(options, task, result.resolved);
+    provenance.options = resolved_options(options, task, result.resolved, &ran);
     for (const std::string& name : unused_options(ran, task, options))
       provenance.warnings.push_back(
           fmt::format("the option {} has no effect: method {} does not use it", name, ran.name));
@@ -424,7 +445,7 @@ BestValues best_values(const Model& model, const std::vector<std::string>& of,
     provenance.method = "marginal-map";
     provenance.seed = options.seed;
     provenance.warnings = model.warnings;
-    provenance.options = resolved_options(options, Task::map, {});
+    state_options_of_best_values(options, provenance);
     fill_model(model, stated, graph, answer);
     std::vector<VariableId> wanted;
     for (VariableId v : variables_named(model, of)) {
