@@ -119,7 +119,11 @@ void Channel::flush() {
 void Channel::wait_for_bytes() const {
   constexpr int between = 20;  // milliseconds
   pollfd waiting{descriptor_, POLLIN, 0};
-  while (poll(&waiting, 1, between) == 0) meanwhile_();
+  for (;;) {
+    const int ready = poll(&waiting, 1, between);
+    if (ready > 0 || (ready < 0 && errno != EINTR)) return;
+    meanwhile_();
+  }
 }
 
 void Channel::receive(void* data, std::size_t size) {

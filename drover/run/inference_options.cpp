@@ -146,7 +146,7 @@ void describe(OptionList& list, InferenceOptions& options, Task task) {
              "primal-dual, tree-primal-dual: refuse a factor whose fitted decomposition is further off (KL)",
              dual.tolerance, {0, 1e6});
     list.add("temperatures", "N", "tempering: rungs of the ladder", options.temperatures.count, {2, 64},
-             "tuned to the model");
+             "twice the barrier that tuning finds and 2 more, at most 64");
   }
   if (task != Task::sample)
     list.add("forest",
