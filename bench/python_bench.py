@@ -142,7 +142,7 @@ def against_scikit_learn():
         head = LogisticRegression(max_iter=2000).fit(machine.transform(X[train]), y[train])
         return seconds, head.score(machine.transform(X[test]), y[test])
 
-    ours = min(score(RBM(100, n_iter=int(steps), batch_size=batch, learning_rate=0.01, random_state=1)) for _ in range(3))
+    ours = min(score(RBM(100, n_iter=int(steps), batch_size=batch, random_state=1)) for _ in range(3))
     theirs = min(score(BernoulliRBM(100, n_iter=passes, batch_size=batch, learning_rate=0.06, random_state=1)) for _ in range(3))
     row("RBM, 100 hidden, 20 passes over digits", f"{ours[0]:.2f} s, {ours[1]:.3f}", f"{theirs[0]:.2f} s, {theirs[1]:.3f}",
         "BernoulliRBM; seconds, accuracy")

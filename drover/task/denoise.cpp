@@ -288,7 +288,10 @@ Denoised denoise(const GreyImage& image, const DenoiseOptions& options, const Ru
     provenance.method = method.name;
     provenance.warnings.insert(provenance.warnings.end(), facts.warnings.begin(), facts.warnings.end());
     provenance.details = std::move(facts.details);
-    for (const std::string& name : unused_options(method, task, options.inference))
+    InferenceOptions given = options.inference;
+    OptionList list;
+    describe(list, given, task);
+    for (const std::string& name : unused_options(method, task, list))
       provenance.warnings.push_back(
           fmt::format("the option {} has no effect: method {} does not use it", name, method.name));
     if (control.stop_requested()) provenance.warnings.emplace_back("interrupted: this is the result so far");

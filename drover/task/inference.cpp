@@ -18,19 +18,27 @@ namespace drover {
 
 namespace {
 
-/// `ran`: the options that other methods heed and this one does not are left out.
-Details resolved_options(const InferenceOptions& options, Task task, const Details& resolved,
-                         const Method* ran = nullptr) {
-  InferenceOptions copy = options;
-  OptionList list;
-  describe(list, copy, task);
-  Details values;
-  add_stated(options, values);
-  const Details given = option_values(list, resolved);
-  for (const auto& [name, value] : given.entries())
-    if (ran == nullptr || !is_unheeded(*ran, name)) values[name] = value;
-  return values;
-}
+/// Options with their description, for what an answer says of them.
+struct DescribedOptions {
+  DescribedOptions(const InferenceOptions& given, Task task) : options(given) {
+    describe(list, options, task);
+  }
+  DescribedOptions(const DescribedOptions&) = delete;
+  DescribedOptions& operator=(const DescribedOptions&) = delete;
+
+  /// The options that other methods heed and `ran` does not are left out.
+  Details resolved(const Details& settled, const Method* ran = nullptr) const {
+    Details values;
+    add_stated(options, values);
+    const Details given = option_values(list, settled);
+    for (const auto& [name, value] : given.entries())
+      if (ran == nullptr || !is_unheeded(*ran, name)) values[name] = value;
+    return values;
+  }
+
+  InferenceOptions options;
+  OptionList list;  ///< bound to them
+};
 
 /// Marginal MAP has no method of its own in the registry: it heeds the seed and the memory limit alone.
 void state_options_of_best_values(const InferenceOptions& options, Provenance& provenance) {
@@ -152,8 +160,8 @@ Answer answer_question(const Model& model, const InferenceOptions& options, Task
     provenance.because = choice.because;
     provenance.seed = options.seed;
     provenance.warnings = model.warnings;
-    if (task == Task::sample)
-      provenance.options = resolved_options(options, task, {});  // for whoever takes draws
+    const DescribedOptions described(options, task);
+    if (task == Task::sample) provenance.options = described.resolved({});  // for whoever takes draws
     fill_model(model, stated, graph, answer);
     begin(answer, graph);
     auto result = run_in_time(problem, task, control, choice, run);
@@ -166,8 +174,8 @@ Answer answer_question(const Model& model, const InferenceOptions& options, Task
       provenance.because = result.because;
     }
     fill_run(result, answer);
-    provenance.options = resolved_options(options, task, result.resolved, &ran);
-    for (const std::string& name : unused_options(ran, task, options))
+    provenance.options = described.resolved(result.resolved, &ran);
+    for (const std::string& name : unused_options(ran, task, described.list))
       provenance.warnings.push_back(
           fmt::format("the option {} has no effect: method {} does not use it", name, ran.name));
     if (control.stop_requested()) provenance.warnings.emplace_back("interrupted: this is the result so far");
