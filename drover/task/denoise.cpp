@@ -140,10 +140,7 @@ void estimate(const DenoiseOptions& options, const RunControl& control, Denoised
     result.sigma = model.sigma;
   } else {
     result.coupling = options.coupling.value_or(usual_grey_coupling);
-    // Both take texture for noise, each in its own way.
-    result.sigma = options.sigma
-                       ? *options.sigma
-                       : std::min(estimate_sigma_grey(result.noisy), estimate_sigma_median(result.noisy));
+    result.sigma = options.sigma ? *options.sigma : estimate_sigma_grey(result.noisy);
   }
 }
 
