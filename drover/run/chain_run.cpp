@@ -176,6 +176,16 @@ void ChainRun::take_part_of(ChainRun&& whole) {
   best_sweep_ = 0;
 }
 
+void ChainRun::for_numbers(std::span<const std::uint32_t> entries,
+                           const std::function<void(std::span<float>)>& take) {
+  const std::uint32_t lanes = shape().lanes;
+  if (unabsorbed_ > 0)  // else they are all zero
+    for (LaneSums& sums : sums_)
+      for (std::uint32_t entry : entries)
+        take(std::span<float>(sums.data() + std::size_t{entry} * lanes, lanes));
+  store_.for_means(entries, take);
+}
+
 template <class Archive>
 void ChainRun::visit_the_rest(Archive& archive) {
   archive(unabsorbed_);
