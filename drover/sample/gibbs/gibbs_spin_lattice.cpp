@@ -164,8 +164,8 @@ GibbsSpinLattice::GibbsSpinLattice(const Lattice& lattice)
   const std::size_t count = 2 * board_.height * terms_stride(board_);
   resize(weights_, count, 0.0f);
   resize(odds_, count, 1.0f);
-  double largest = 0;
-  for (std::size_t y = 0; y < board_.height; ++y)
+  const auto put_row = [&](std::size_t y) {
+    double largest = 0;
     for (std::size_t x = 0; x < board_.width; ++x) {
       const std::size_t i = y * board_.width + x, colour = (x + y) % 2;
       const std::size_t at = terms_row(board_, colour, y) + x / 2;
@@ -184,12 +184,18 @@ GibbsSpinLattice::GibbsSpinLattice(const Lattice& lattice)
                                               std::abs(lattice.down[i]) + std::abs(lattice.right[left]) +
                                               std::abs(lattice.down[above]));
     }
+    return largest;
+  };
+  const double largest = parallel_max(IndexRange(0, board_.height, 64), 0, [&](const IndexRange& rows) {
+    double most = 0;
+    for (std::size_t y = rows.begin(); y != rows.end(); ++y) most = std::max(most, put_row(y));
+    return most;
+  });
   moderate_ = largest <= 80;
 }
 
-void GibbsSpinLattice::draw_row(State& state, std::uint64_t sweep, std::size_t colour, std::size_t y,
-                                float* sums) const {
-  const LaneRandom random(state.seed, Stream::sweep);
+void GibbsSpinLattice::draw_row(State& state, const LaneRandom& random, std::uint64_t sweep,
+                                std::size_t colour, std::size_t y, float* sums) const {
   const bool odds = moderate_ && state.inverse_temperature == 1;
   const LatticeRow row = row_of(board_, odds ? odds_ : weights_, state.words.data(), colour, y);
   const auto place = static_cast<std::uint32_t>((colour * board_.height + y) * board_.row_words());
@@ -199,9 +205,10 @@ void GibbsSpinLattice::draw_row(State& state, std::uint64_t sweep, std::size_t c
 }
 
 void GibbsSpinLattice::run(State& state, std::uint64_t first, std::uint64_t count, float* sums) const {
+  const LaneRandom random(state.seed, Stream::sweep);
   std::uint64_t done = 0;
   const auto draw = [&](std::size_t sweep, std::size_t colour, std::size_t y) {
-    draw_row(state, first + done + sweep, colour, y, sums ? sums + y * board_.width : nullptr);
+    draw_row(state, random, first + done + sweep, colour, y, sums ? sums + y * board_.width : nullptr);
   };
   for (std::uint64_t together = 0; done < count; done += together) {
     together = std::min<std::uint64_t>(board_.sweeps_together(band), count - done);

@@ -28,8 +28,10 @@ class GibbsSpinLattice : public CheckerboardKernel<GibbsSpinLattice> {
 
   void log_scores(const State& state, std::span<double> scores) const;
 
-  /// For a chain that lies on several ranks: draws one row; `sums`, of that row, may be null.
-  void draw_row(State& state, std::uint64_t sweep, std::size_t colour, std::size_t y, float* sums) const;
+  /// For a chain that lies on several ranks: draws one row; `random` is of the state's seed and Stream::sweep,
+  /// `sums`, of that row, may be null.
+  void draw_row(State& state, const LaneRandom& random, std::uint64_t sweep, std::size_t colour,
+                std::size_t y, float* sums) const;
   /// The log score of rows begin .. end, without its constant.
   WholeSum score_of(const State& state, std::size_t begin, std::size_t end) const;
   double log_constant() const { return log_constant_; }

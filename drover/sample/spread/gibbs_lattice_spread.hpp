@@ -150,8 +150,9 @@ class GibbsLatticeSpread {
   }
 
   void run(State& state, std::uint64_t sweep, float* sums) const {
+    const LaneRandom random(state.seed, Stream::sweep);
     const auto draw = [&](std::size_t colour, std::size_t y) {
-      kernel_.draw_row(state, sweep, colour, y, sums ? sums + (y - begin_) * board().width : nullptr);
+      kernel_.draw_row(state, random, sweep, colour, y, sums ? sums + (y - begin_) * board().width : nullptr);
     };
     if (end_ - begin_ < fewest_rows) {
       for (std::size_t colour = 0; colour < 2; ++colour) {
