@@ -37,10 +37,11 @@ void print_tables(const ModelInfo& info) {
                                    info.herded_gibbs_chains, info.herded_gibbs_bytes / 1e6)});
   facts.print();
   print_text("\n");
-  TextTable table({"METHOD", "TASK", "FITS", "WHY NOT"});
+  TextTable table({"METHOD", "TASK", "FITS", "MEMORY", "WHY NOT"});
   for (const MethodFit& method : info.methods)
-    table.row(
-        {method.name, std::string(task_name(method.task)), method.fits() ? "yes" : "no", method.why_not});
+    table.row({method.name, std::string(task_name(method.task)), method.fits() ? "yes" : "no",
+               method.peak_memory > 0 ? fmt::format("{:.0f} MB", method.peak_memory / 1e6) : "",
+               method.why_not});
   table.print();
 }
 

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -55,7 +56,10 @@ void reply_bad(Channel& channel, std::uint64_t kind, const char* message) {
   }
 }
 
-[[noreturn]] void run_child(const std::function<void(Channel&)>& work, int descriptor) {
+[[noreturn]] void run_child(const std::function<void(Channel&)>& work, int descriptor, pid_t parent) {
+  // A parent that is killed must not leave behind one who makes files anew that the next run has cleared away.
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() != parent) _exit(0);
   separate_from_parent(descriptor);
   Channel channel(descriptor);
   try {
@@ -154,8 +158,9 @@ HelperProcess::HelperProcess(const std::function<void(Channel&)>& work)
 
 HelperProcess::HelperProcess(const std::function<void(Channel&)>& work, std::array<int, 2> ends)
     : channel_(ends[0]) {
+  const pid_t parent = getpid();
   child_ = fork();
-  if (child_ == 0) run_child(work, ends[1]);
+  if (child_ == 0) run_child(work, ends[1], parent);
   const int reason = errno;
   close(ends[1]);
   if (child_ < 0)

@@ -3,8 +3,8 @@
 //
 // The child is a fork of this process, so it begins with all that this one knows and needs no program of its
 // own. It has none of our open files, hears no Ctrl-C (this process decides what becomes of the work), prints
-// nothing, leaves no core file and ends without any exit handlers; when this process dies, its channel closes
-// and it ends too. In a process of many threads only the one that forks goes on in the child: glibc keeps
+// nothing, leaves no core file and ends without any exit handlers; when the thread that began it ends, however
+// that comes, it ends too. In a process of many threads only the one that forks goes on in the child: glibc keeps
 // memory allocation and the loading of libraries usable there, but nothing may wait for another thread.
 #pragma once
 

@@ -345,7 +345,7 @@ LoadedParts load_parts(const std::string& folder, const RunControl& control) {
       for (std::uint32_t number : *list) {
         const std::uint32_t place = *place_of(number);
         GibbsSpinChain::Unit& unit = graph.units[place];
-        unit.members = head.members[index];
+        unit.members = std::max(unit.members, head.members[index]);  // a damaged file may name it twice
         unit.degree = std::max(unit.degree, head.degree[index++]);
         own[place] = list == &head.own;
       }

@@ -441,8 +441,8 @@ void run_with_checkpoints(ChainRun& run, const Problem& problem, std::string_vie
   const Ranks& ranks = run.ranks();
   const std::string line = run_line(problem, method, task, run.options());
   const bool wanted = !asked.checkpoint.file.empty();
+  std::optional<DrawJournal> journal;  // outlives a save that is under way, which waits for it
   Checkpoint checkpoint(ranks.is_first() ? asked.checkpoint : Checkpointing{}, line, control);
-  std::optional<DrawJournal> journal;
   if (checkpoint.wanted() && keep_draws)
     journal.emplace(asked.checkpoint.file + ".draws", line, problem.graph().size(),
                     problem.graph().max_cardinality() > 256);
@@ -477,7 +477,7 @@ void run_with_checkpoints(ChainRun& run, const Problem& problem, std::string_vie
         chain = (chain + 1) % run.options().chains;
       });
   } else if (journal) {
-    journal->begin();
+    journal->begin([&] { checkpoint.forget(); });
   }
   RunControl until_save(control);
   until_save.stop_when([&] { return checkpoint.is_due(); });

@@ -168,6 +168,7 @@ Method chain_method(std::string_view name, std::string_view summary, std::string
                 chain_option_names + (options.empty() ? "" : " " + options)};
   method.enter = [](const Problem& problem, const ChainOptions& chains, const RunControl& control,
                     const UseChains& use) { return enter_chains(sampler, problem, chains, control, use); };
+  method.usual_chains = sampler.default_chains;
   method.shared = {Task::marginals, Task::sample};
   return method;
 }

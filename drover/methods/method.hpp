@@ -91,6 +91,7 @@ struct Method {
   /// options.chains = 0: the usual number.
   RunFacts (*enter)(const Problem&, const ChainOptions&, const RunControl&, const UseChains& use) = nullptr;
 
+  std::uint32_t (*usual_chains)(const Problem&) = nullptr;  ///< the same
   /// The tasks that several ranks share (drover/core/ranks.hpp); rank 0 does others alone.
   std::vector<Task> shared{};
 

@@ -10,6 +10,7 @@
 #include "drover/core/chooser.hpp"
 #include "drover/core/error.hpp"
 #include "drover/methods/all.hpp"
+#include "drover/methods/memory_need.hpp"
 #include "drover/methods/method.hpp"
 
 namespace drover {
@@ -184,7 +185,8 @@ std::string why_not(const Method& method, const Problem& problem, Task task) {
   if (!method.knows_gates && problem.graph().gates.size() > 0)
     return fmt::format("it needs a table for every factor, and a gate has more than {} variables",
                        largest_expanded_gate);
-  return method.why_not(problem, task);
+  const std::string reason = method.why_not(problem, task);
+  return reason.empty() ? why_not_memory(method, problem, task) : reason;
 }
 
 bool heeds(const Method& method, std::string_view option) {

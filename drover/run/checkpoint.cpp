@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstring>
 #include <limits>
+#include <string_view>
 
 #include "drover/core/checksum.hpp"
 #include "drover/core/error.hpp"
@@ -49,6 +50,15 @@ int lock_beside(const std::string& path) {
 
 }  // namespace
 
+void refuse_other_files(const std::string& path) {
+  struct stat status {};
+  if (stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return;
+  constexpr std::string_view beginning = "drover ";
+  if (!beginning.starts_with(first_bytes(path, beginning.size())))
+    throw Error(ErrorKind::cannot_write,
+                fmt::format("cannot write {}: it is there, and is no checkpoint", path));
+}
+
 CheckpointLock::CheckpointLock(const std::string& path) : name_(path + ".lock") {
   if (!path.empty()) descriptor_ = lock_beside(path);
 }
@@ -67,6 +77,12 @@ Checkpoint::Checkpoint(const Checkpointing& options, std::string run, const RunC
       lock_(path_),
       next_save_(control.seconds() + options.every) {
   if (options.resume && !wanted()) throw OptionError("resume", "true", "a checkpoint file to go on from");
+  if (wanted() && !options.resume) refuse_other_files(path_);
+}
+
+void Checkpoint::forget() const {
+  if (unlink(path_.c_str()) != 0 && errno != ENOENT)
+    throw Error(ErrorKind::cannot_write, fmt::format("cannot write {}: {}", path_, std::strerror(errno)));
 }
 
 Checkpoint::~Checkpoint() {

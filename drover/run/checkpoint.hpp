@@ -20,6 +20,9 @@ namespace drover {
 
 void describe(OptionList& list, Checkpointing& checkpoint);
 
+/// Raises cannot_write when a file of this name is there and is no checkpoint, not even the beginning of one.
+void refuse_other_files(const std::string& path);
+
 /// Held while a program uses a checkpoint; raises cannot_write when another does. Nothing without a name.
 class CheckpointLock {
  public:
@@ -36,7 +39,7 @@ class CheckpointLock {
 class Checkpoint {
  public:
   /// `run` is one line. Without a file name nothing is ever saved. Raises cannot_write when another program
-  /// uses the file.
+  /// uses the file, or when a run that begins would write over something else.
   Checkpoint(const Checkpointing& options, std::string run, const RunControl& control);
   ~Checkpoint();
   Checkpoint(const Checkpoint&) = delete;
@@ -46,6 +49,8 @@ class Checkpoint {
   /// What was saved last. Raises usage when there is no file to go on from, bad_data when it is of another
   /// run.
   std::string load() const;
+  /// Removes what an earlier run saved.
+  void forget() const;
   /// Whether it is time to save again; from any thread.
   bool is_due() const { return wanted() && control_.seconds() >= next_save_.load(std::memory_order_relaxed); }
   /// Saves in the background, `before` first (in that thread too); waits for the save before it.

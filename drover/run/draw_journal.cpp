@@ -29,7 +29,7 @@ void DrawJournal::fail_write() const {
   throw Error(ErrorKind::cannot_write, fmt::format("cannot write {}: {}", path_, std::strerror(errno)));
 }
 
-void DrawJournal::begin() {
+void DrawJournal::begin(const std::function<void()>& forget) {
   descriptor_ = open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
   if (descriptor_ < 0) fail_write();
   // An earlier run may have been killed before these words were whole.
@@ -38,6 +38,7 @@ void DrawJournal::begin() {
   if (got < 0 || !std::string_view(first_words).starts_with({begin, static_cast<std::size_t>(got)}))
     throw Error(ErrorKind::cannot_write,
                 fmt::format("cannot write {}: it is there, and has no draws of a checkpoint", path_));
+  if (forget) forget();
   if (ftruncate(descriptor_, 0) != 0) fail_write();
   buffer_ = run_;
 }

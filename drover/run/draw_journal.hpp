@@ -38,8 +38,8 @@ class DrawJournal {
   DrawJournal(const DrawJournal&) = delete;
   DrawJournal& operator=(const DrawJournal&) = delete;
 
-  /// Begins an empty one, in place of any other.
-  void begin();
+  /// Begins an empty one in place of any other, whose checkpoint must be gone before: `forget` sees to that.
+  void begin(const std::function<void()>& forget = {});
   /// Plays back what the mark covers and goes on behind it. Raises bad_data when these are not the bytes that
   /// the mark was made of.
   void resume(const Mark& mark, const Take& take);

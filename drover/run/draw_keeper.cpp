@@ -4,11 +4,11 @@ namespace drover {
 
 DrawKeeper::DrawKeeper(const Checkpointing& options, const std::string& run, std::size_t variables, bool wide,
                        const DrawJournal::Take& take, const RunControl& control)
-    : checkpoint_(options, run, control),
-      journal_(options.file + ".draws", run, variables, wide),
+    : journal_(options.file + ".draws", run, variables, wide),
+      checkpoint_(options, run, control),
       resumes_(options.resume) {
   if (!resumes_) {
-    journal_.begin();
+    journal_.begin([this] { checkpoint_.forget(); });
     return;
   }
   LoadArchive archive(checkpoint_.load());

@@ -25,8 +25,8 @@ class DrawKeeper final : public StateKeeper {
   void wait() { checkpoint_.wait(); }
 
  private:
+  DrawJournal journal_;  // outlives a save that is under way, which waits for it
   Checkpoint checkpoint_;
-  DrawJournal journal_;
   bool resumes_;
   std::string state_;
 };

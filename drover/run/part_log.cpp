@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
@@ -36,15 +37,6 @@ bool read_at(int descriptor, std::uint64_t offset, void* to, std::uint64_t size)
     size -= static_cast<std::uint64_t>(got);
   }
   return true;
-}
-
-/// The first `size` bytes of a file, or all of a shorter one.
-std::string read_beginning(int descriptor, std::size_t size) {
-  std::string bytes(size, '\0');
-  std::size_t got = 0;
-  while (got < size && read_at(descriptor, got, &bytes[got], 1)) ++got;
-  bytes.resize(got);
-  return bytes;
 }
 
 bool write_at(int descriptor, std::uint64_t offset, std::string_view bytes) {
@@ -82,12 +74,9 @@ void PartLog::fail_write() const {
 }
 
 void PartLog::begin(const std::string& first_line) {
+  refuse_other_files(path_);
   descriptor_ = open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
   if (descriptor_ < 0) fail_write();
-  constexpr std::string_view of_a_checkpoint = "drover ";
-  if (!of_a_checkpoint.starts_with(read_beginning(descriptor_, of_a_checkpoint.size())))
-    throw Error(ErrorKind::cannot_write,
-                fmt::format("cannot write {}: it is there, and is no checkpoint", path_));
   if (ftruncate(descriptor_, 0) != 0 || !write_at(descriptor_, 0, first_line)) fail_write();
   end_ = first_line.size();
 }
@@ -96,7 +85,12 @@ void PartLog::resume(const std::string& first_line) {
   descriptor_ = open(path_.c_str(), O_RDWR | O_CLOEXEC);
   if (descriptor_ < 0)
     throw Error(ErrorKind::cannot_read, fmt::format("{}: cannot be read: {}", path_, std::strerror(errno)));
-  const std::string found = read_beginning(descriptor_, first_line.size());
+  struct stat status {};
+  if (fstat(descriptor_, &status) != 0) fail_write();
+  const auto size = static_cast<std::uint64_t>(status.st_size);
+  std::string found(std::min<std::uint64_t>(size, first_line.size()), '\0');
+  if (!read_at(descriptor_, 0, found.data(), found.size()))
+    throw Error(ErrorKind::cannot_read, fmt::format("{}: cannot be read: {}", path_, std::strerror(errno)));
   if (!first_line.starts_with(found))
     fail_at({path_, 1},
             fmt::format("this checkpoint is of another run: expected '{}', found '{}'",
@@ -106,9 +100,6 @@ void PartLog::resume(const std::string& first_line) {
     close(descriptor_);
     return begin(first_line);
   }
-  struct stat status {};
-  if (fstat(descriptor_, &status) != 0) fail_write();
-  const auto size = static_cast<std::uint64_t>(status.st_size);
   std::string bytes;
   for (end_ = first_line.size(); size - end_ >= sizeof(Head);) {
     Head head{};
@@ -146,9 +137,11 @@ void PartLog::keep(std::uint64_t part, const std::string& bytes) {
   if (!write_at(descriptor_, end_, record)) fail_write();
   places_[part] = {end_ + sizeof(head), bytes.size()};
   end_ += record.size();
-  if (control_.seconds() < next_sync_) return;
+  const double begin = control_.seconds();
+  if (begin < next_sync_) return;
   if (fdatasync(descriptor_) != 0 && errno != EINVAL && errno != EROFS) fail_write();
-  next_sync_ = control_.seconds() + seconds_between_;
+  const double end = control_.seconds();
+  next_sync_ = end + std::max(seconds_between_, end - begin);
 }
 
 std::unique_ptr<PartLog> make_part_log(const Checkpointing& options, const std::string& run,

@@ -2,7 +2,8 @@
 //
 // The first line names the run; then follow records, each with the number of its part, its size, a checksum
 // and its bytes. A record is whole or it is not there: after any end of the program the file is good up to
-// its first record that is not, and is cut there. The disk is waited for every `every` seconds.
+// its first record that is not, and is cut there. The disk is waited for every `every` seconds, and for no more
+// than half of the time.
 #pragma once
 
 #include <map>

@@ -37,6 +37,11 @@ SegmentStore::SegmentStore(std::size_t entries, std::uint32_t chains, std::size_
   assign_large(means_, entries_ * groups_ * capacity_, 0.0F);
 }
 
+std::size_t SegmentStore::planned_bytes(std::size_t entries, std::uint32_t chains, std::size_t memory_limit) {
+  const SegmentStore plan(entries, chains, memory_limit, {0, chains}, 0);
+  return entries * plan.groups_ * plan.capacity_ * sizeof(float);
+}
+
 std::uint32_t SegmentStore::planned_group(std::size_t entries, std::uint32_t chains,
                                           std::size_t memory_limit) {
   return SegmentStore(entries, chains, memory_limit, {0, 0}, 0).chains_per_group_;

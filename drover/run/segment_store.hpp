@@ -35,6 +35,8 @@ class SegmentStore {
   /// that allows.
   SegmentStore(std::size_t entries, std::uint32_t chains, std::size_t memory_limit, Part own,
                std::uint64_t burn_in);
+  /// What it takes, planned like that.
+  static std::size_t planned_bytes(std::size_t entries, std::uint32_t chains, std::size_t memory_limit);
   /// How many chains would share a group.
   static std::uint32_t planned_group(std::size_t entries, std::uint32_t chains, std::size_t memory_limit);
 

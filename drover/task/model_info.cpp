@@ -1,8 +1,12 @@
 #include "drover/task/model_info.hpp"
 
+#include <algorithm>
+
 #include "drover/compile/colouring.hpp"
 #include "drover/compile/stoppable.hpp"
+#include "drover/core/process_memory.hpp"
 #include "drover/methods/herded_gibbs_plan.hpp"
+#include "drover/methods/memory_need.hpp"
 #include "drover/methods/method.hpp"
 #include "drover/task/stated.hpp"
 
@@ -10,13 +14,20 @@ namespace drover {
 
 namespace {
 constexpr Task all_tasks[] = {Task::marginals, Task::map, Task::logz, Task::sample};
+
+/// Reading and compiling have been, and the method comes on top of what they left.
+double predicted_peak(const Method& method, const Problem& problem, Task task, double before) {
+  const double needed = needed_bytes(method, problem, task);
+  return needed == 0 ? 0 : std::max(peak_resident_bytes(), before + needed);
 }
+}  // namespace
 
 ModelInfo model_info(const Model& model, const InferenceOptions& options, const RunControl& control) {
   ModelInfo info;
   const double start = control.seconds();
   const Stated stated(model, options);
   const Problem problem(stated.compile(control), options, control);
+  const double before_methods = resident_bytes();
   const Graph& graph = problem.compact_graph();
   info.provenance.question = "info";
   info.provenance.input = options.input.empty() ? model.name : options.input;
@@ -49,7 +60,8 @@ ModelInfo model_info(const Model& model, const InferenceOptions& options, const 
   for (const Method& method : all_methods())
     for (Task task : all_tasks)
       if (method.does(task))
-        info.methods.push_back({std::string(method.name), task, why_not(method, problem, task)});
+        info.methods.push_back({std::string(method.name), task, why_not(method, problem, task),
+                                predicted_peak(method, problem, task, before_methods)});
   info.provenance.seconds = control.seconds() - start;
   return info;
 }
@@ -80,6 +92,7 @@ JsonObject to_json(const ModelInfo& info) {
     one.add("task", task_name(method.task));
     one.add("fits", method.fits());
     one.add("why_not", method.why_not);
+    one.add("peak_memory", method.peak_memory);
     methods.push_back(one.line());
   }
   object.add_raw("methods", json_list(methods));

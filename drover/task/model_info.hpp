@@ -16,7 +16,8 @@ namespace drover {
 struct MethodFit {
   std::string name;
   Task task = Task::marginals;
-  std::string why_not;  ///< empty when it fits
+  std::string why_not;     ///< empty when it fits
+  double peak_memory = 0;  ///< that the program is predicted to take, in bytes; 0: not known
   bool fits() const { return why_not.empty(); }
 };
 

@@ -1,7 +1,6 @@
 #include "drover/task/parts.hpp"
 
 #include <fmt/format.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -10,6 +9,7 @@
 #include <cstring>
 
 #include "drover/core/error.hpp"
+#include "drover/core/process_memory.hpp"
 #include "drover/io/atomic_file.hpp"
 #include "drover/io/spin_parts.hpp"
 #include "drover/run/chain_run.hpp"
@@ -17,13 +17,6 @@
 namespace drover {
 
 namespace {
-
-/// The most memory that this process has ever taken, in bytes.
-double peak_memory() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  return 1024.0 * static_cast<double>(usage.ru_maxrss);
-}
 
 /// Options that only a whole model can heed.
 void check_options(const InferenceOptions& options, const std::string& method) {
@@ -107,7 +100,7 @@ bool is_parts_folder(const std::string& path) {
 
 PartsAnswer marginals_of_parts(const std::string& folder, const std::string& out,
                                const InferenceOptions& options, const RunControl& control) {
-  const double start = control.seconds(), memory_before = peak_memory();
+  const double start = control.seconds(), memory_before = peak_resident_bytes();
   const Ranks& ranks = control.ranks();
   const PartsFolder facts = parts_folder(folder);
   PartsAnswer answer;
@@ -142,7 +135,7 @@ PartsAnswer marginals_of_parts(const std::string& folder, const std::string& out
     if (!out.empty()) write_tables(out, loaded, kernel.own_entries(), run.store());
     answer.diagnostics = worst_of_ranks(ranks, run.store());
     answer.predicted_memory = most_of_all(ranks, predicted);
-    answer.peak_memory = most_of_all(ranks, peak_memory());
+    answer.peak_memory = most_of_all(ranks, peak_resident_bytes());
     answer.most_bytes_per_sweep = most_of_all(ranks, static_cast<double>(kernel.bytes_per_sweep()));
     answer.exchanges_per_sweep = most_of_all(ranks, static_cast<double>(kernel.exchanges_per_sweep()));
     if (!ranks.is_first()) return;

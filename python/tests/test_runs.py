@@ -44,7 +44,7 @@ def test_ctrl_c_gives_the_result_so_far(task):
     options = dict(LONG, samples=10**9, thin=10) if task == "sample" else LONG
     if task == "sample":
         del options["sweeps"]
-    result, _, categories = interrupted_after(0.2, lambda: getattr(model, task)(**options))
+    result, _, categories = interrupted_after(1, lambda: getattr(model, task)(**options))
     assert result.interrupted and dv.InterruptedWarning in categories and result.sweeps > 0
     assert "interrupted" in " ".join(result.warnings)
 
@@ -53,13 +53,13 @@ def test_ctrl_c_in_a_search_for_the_best_state():
     rng = np.random.default_rng(0)
     edges = np.array([(i, j) for i in range(300) for j in range(i)])
     model = dv.ising(edges, rng.normal(size=len(edges)))
-    best, _, _ = interrupted_after(0.3, lambda: model.map(method="annealed-gibbs", sweeps=10**8))
+    best, _, _ = interrupted_after(1, lambda: model.map(method="annealed-gibbs", sweeps=10**8))
     assert best.interrupted and len(best.assignment) == 300
 
 
 def test_a_result_after_an_interrupt_is_whole():
     model = dv.grid(30, 30, coupling=0.2)
-    result, _, _ = interrupted_after(0.3, lambda: model.marginals(**LONG))
+    result, _, _ = interrupted_after(1, lambda: model.marginals(**LONG))
     np.testing.assert_allclose(result.values.reshape(-1, 2).sum(axis=1), 1, rtol=1e-9)
     assert model.marginals(method="gibbs", sweeps=100, chains=64).interrupted is False
 
@@ -81,7 +81,7 @@ def test_time_limits():
     model = dv.grid(30, 30, coupling=0.2)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        answer = model.marginals(time=0.3, method="gibbs")
+        answer = model.marginals(time=2, method="gibbs")
     assert not answer.interrupted and answer.sweeps > 0
     assert issubclass(dv.StoppedError, TimeoutError)
 
@@ -91,7 +91,7 @@ def test_progress_is_called_and_may_end_the_run():
     model = dv.grid(30, 30, coupling=0.2)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        model.marginals(method="gibbs", time=0.5, progress=seen.append)
+        model.marginals(method="gibbs", time=2, progress=seen.append)
     assert seen and {"phase", "fraction", "sweeps", "updates", "rhat_max", "seconds"} <= set(seen[0])
 
     def enough(progress):
@@ -136,7 +136,7 @@ def test_other_threads_run_while_drover_works():
     thread.start()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        model.marginals(method="gibbs", time=0.3)
+        model.marginals(method="gibbs", time=2)
     done.set()
     thread.join()
     assert len(ticks) > 10

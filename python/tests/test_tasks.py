@@ -125,10 +125,12 @@ def test_a_run_that_is_held():
         time.sleep(0.01)
     assert run.inspect().running and run.inspect().draws > 0
     run.pause()
-    time.sleep(0.2)
-    held = run.inspect()
-    time.sleep(0.2)
-    assert held.paused and run.inspect().draws == held.draws
+    held, before = run.inspect(), -1
+    while held.draws != before and time.monotonic() < deadline:  # what is under way ends first
+        before = held.draws
+        time.sleep(0.5)
+        held = run.inspect()
+    assert held.paused and held.draws == before
     run.resume()
     draws = run.stop()
     assert draws.values.shape[0] == 64 and draws.draws * 64 >= held.draws and not run.inspect().running

@@ -1,4 +1,5 @@
 // drover stream as a person or a program meets it.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <sstream>
@@ -107,10 +108,16 @@ const std::string stream_grid = std::string(DROVER_COMMAND) + " stream " + model
 
 TEST(StreamCommand, LiveSweepsOnWhileNoLineComes) {
   TemporaryFolder folder;
-  const std::string ask = "echo '{\"op\":\"marginals\",\"variables\":[4]}' >&3";
+  // A second after each answer the next question, and the end after the third.
+  const auto ask = [&](int answered) {
+    return fmt::format(
+        "echo '{{\"op\":\"marginals\",\"variables\":[4]}}' >&3; "
+        "while [ $(wc -l < {}) -lt {} ]; do sleep 0.1; done; sleep 1; ",
+        folder.file("out"), answered);
+  };
   const CommandResult run =
-      with_endless_input(folder, "{ (" + ask + "; sleep 1; " + ask + "; sleep 1; " + ask + ") & " +
-                                     stream_grid + " --live --time 4 --edits FIFO; }");
+      with_endless_input(folder, "{ " + stream_grid + " --live --time 300 --edits FIFO & sweeping=$!; " +
+                                     ask(1) + ask(2) + ask(3) + "kill -TERM $sweeping; wait $sweeping; }");
   EXPECT_EQ(run.exit_code, 0) << run.error;
   const auto lines = answers(run);
   ASSERT_EQ(lines.size(), 3U);
@@ -121,13 +128,13 @@ TEST(StreamCommand, LiveSweepsOnWhileNoLineComes) {
 
 TEST(StreamCommand, TimeLimitEndsWaitingAndSweeping) {
   TemporaryFolder folder;
-  EXPECT_EQ(with_endless_input(folder, stream_grid + " --time 0.3 --edits FIFO").exit_code, 0);
+  EXPECT_EQ(with_endless_input(folder, stream_grid + " --time 2 --edits FIFO").exit_code, 0);
   const std::string edits = folder.write("edits.jsonl",
                                          "{\"op\":\"marginals\",\"variables\":[0]}\n"
                                          "{\"op\":\"sweep\",\"count\":1000000000000}\n"
                                          "{\"op\":\"marginals\",\"variables\":[0]}\n");
   const CommandResult run =
-      drover_command("stream " + model_path("grid-3x3.uai") + " --time 0.3 --edits " + edits);
+      drover_command("stream " + model_path("grid-3x3.uai") + " --time 2 --edits " + edits);
   EXPECT_EQ(run.exit_code, 0) << run.error;
   EXPECT_EQ(answers(run).size(), 1U);
 }

@@ -1,5 +1,7 @@
 // Compressed files that grow out of proportion are refused early, others are read.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 #include <zlib.h>
 
 #include <filesystem>
@@ -29,8 +31,8 @@ class Bomb : public ::testing::Test {
  protected:
   void SetUp() override {
     path_ = (std::filesystem::temp_directory_path() /
-             (std::string("drover-bomb-") + ::testing::UnitTest::GetInstance()->current_test_info()->name() +
-              ".uai.gz"))
+             (fmt::format("drover-bomb-{}-", getpid()) +
+              ::testing::UnitTest::GetInstance()->current_test_info()->name() + ".uai.gz"))
                 .string();
     gzFile file = gzopen(path_.c_str(), "wb1");
     // Twice what is read, so that a reader that goes on is seen.

@@ -5,7 +5,7 @@
 
 #include "drover/core/error.hpp"
 #include "drover/core/random.hpp"
-#include "drover/run/draw_journal.hpp"
+#include "drover/run/draw_keeper.hpp"
 #include "tests/support/io_support.hpp"
 
 namespace drover {
@@ -61,6 +61,56 @@ TEST(Checkpoint, SaysWhenASaveFailed) {
   checkpoint.save("content", [] { throw Error(ErrorKind::cannot_write, "no room"); });
   EXPECT_EQ(kind_of([&] { checkpoint.wait(); }), ErrorKind::cannot_write);
   EXPECT_FALSE(std::filesystem::exists(folder.file("c")));
+}
+
+TEST(Checkpoint, RefusesToWriteOverOtherFiles) {
+  const TemporaryFolder folder;
+  const std::string name = folder.write("notes", "the only copy of something");
+  EXPECT_EQ(kind_of([&] { Checkpoint({.file = name}, "a run\n", no_control()); }), ErrorKind::cannot_write);
+  EXPECT_EQ(read_whole(name), "the only copy of something");
+  for (const char* begun : {"", "dro", "drover checkpoint of an older run"}) {
+    std::ofstream(name) << begun;
+    Checkpoint checkpoint({.file = name}, "a run\n", no_control());
+    checkpoint.save("content");
+    checkpoint.wait();
+    EXPECT_EQ(checkpoint.load(), "content");
+  }
+}
+
+/// A run that begins anew over the files of an older one, and is killed at any of its steps.
+TEST(DrawKeeper, AnOlderRunsCheckpointGoesBeforeItsDraws) {
+  const TemporaryFolder folder;
+  Checkpointing options{.file = folder.file("state")};
+  const auto ignore = [](std::span<const Value>, double) {};
+  const std::vector<Value> x(5, 1);
+  {
+    DrawKeeper keeper(options, "a run\n", 5, false, ignore, no_control());
+    keeper.append(x);
+    keeper.save("older");
+    keeper.wait();
+  }
+  { DrawKeeper killed_before_its_first_save(options, "a run\n", 5, false, ignore, no_control()); }
+  EXPECT_FALSE(std::filesystem::exists(options.file));
+  {
+    DrawKeeper keeper(options, "a run\n", 5, false, ignore, no_control());
+    for (int k = 0; k < 3; ++k) keeper.append(x);
+    keeper.save("newer");
+    keeper.wait();
+  }
+  options.resume = true;
+  int taken = 0;
+  {
+    DrawKeeper keeper(
+        options, "a run\n", 5, false, [&](std::span<const Value>, double) { ++taken; }, no_control());
+    EXPECT_EQ(*keeper.saved(), "newer");
+  }
+  EXPECT_EQ(taken, 3);
+  // Where the draws of a new run cannot stand, the old checkpoint stays.
+  std::ofstream(options.file + ".draws") << "something else";
+  options.resume = false;
+  EXPECT_EQ(kind_of([&] { DrawKeeper(options, "a run\n", 5, false, ignore, no_control()); }),
+            ErrorKind::cannot_write);
+  EXPECT_TRUE(std::filesystem::exists(options.file));
 }
 
 TEST(Checkpoint, IsDueSomeTimeAfterTheEndOfTheLast) {
@@ -129,6 +179,44 @@ TEST(DrawJournal, GivesBackWhatTheMarkCovers) {
     back.clear();
     DrawJournal(path, "a run\n", 70, wide).resume(mark, take);
     EXPECT_EQ(back, rows);
+  }
+}
+
+/// Killed while it wrote: a journal that reaches to its mark is good, a shorter one is refused, and at any length a
+/// new one can be begun in its place.
+TEST(DrawJournal, EveryCut) {
+  const TemporaryFolder folder;
+  const std::string path = folder.file("journal");
+  const std::vector<Row> rows = random_rows(4, 5, 2);
+  const auto fill = [&](DrawJournal& journal) {
+    for (const Row& row : rows) journal.append(row.x, row.log_score);
+    return journal.mark();
+  };
+  DrawJournal::Mark mark;
+  {
+    DrawJournal journal(path, "a run\n", 5, false);
+    journal.begin();
+    mark = fill(journal);
+    fill(journal);
+  }
+  const std::string whole = read_whole(path);
+  const std::string first = whole.substr(0, mark.bytes);
+  for (std::size_t size = 0; size <= whole.size(); ++size) {
+    std::ofstream(path, std::ios::binary) << whole.substr(0, size);
+    std::size_t taken = 0;
+    DrawJournal journal(path, "a run\n", 5, false);
+    const auto resume = [&] { journal.resume(mark, [&](std::span<const Value>, double) { ++taken; }); };
+    if (size < mark.bytes) {
+      ASSERT_EQ(kind_of(resume), ErrorKind::bad_data) << size;
+    } else {
+      resume();
+    }
+    ASSERT_EQ(taken, size < mark.bytes ? 0 : rows.size()) << size;
+    std::ofstream(path, std::ios::binary) << whole.substr(0, size);
+    DrawJournal anew(path, "a run\n", 5, false);
+    anew.begin();
+    ASSERT_EQ(fill(anew).checksum, mark.checksum) << size;
+    ASSERT_EQ(read_whole(path), first) << size;
   }
 }
 

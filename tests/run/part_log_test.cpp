@@ -44,6 +44,17 @@ TEST(PartLog, EveryCutLeavesTheWholePartsBeforeIt) {
   EXPECT_EQ(read_whole(name), whole);
 }
 
+TEST(PartLog, AnyCutOfAnyCheckpointCanBeBegunAnew) {
+  const TemporaryFolder folder;
+  const std::string name = folder.file("log");
+  for (const std::string whole : {"drover parts of a run\n", "drover checkpoint a run\n12 bytes"})
+    for (std::size_t size = 0; size <= whole.size(); ++size) {
+      std::ofstream(name, std::ios::binary) << whole.substr(0, size);
+      PartLog log({.file = name}, "a run\n", no_control());
+      ASSERT_EQ(read_whole(name), "drover parts of a run\n") << size;
+    }
+}
+
 TEST(PartLog, ADamagedPartIsDoneAgain) {
   const TemporaryFolder folder;
   const std::string name = folder.file("log");

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <cstdlib>
 #include <filesystem>
 #include <iostream>
 #include <thread>
@@ -101,14 +102,12 @@ TEST_F(ServedPage, AnImageIsCleaned) {
   EXPECT_EQ(mean.height, truth.height);
 }
 
-/// From the start of the command until its first picture has been painted. The clock decides only where the machine
-/// has nothing else to do.
+/// From the start of the command until its first picture has been painted. The clock decides with DROVER_CLOCK=1
+/// only, which is for machines with nothing else to do.
 TEST_F(ServedPage, AGridOfAMillionVariablesOpensWithinThreeSeconds) {
   const std::string file = (folder_ / "grid.coo").string();
   write_model(ising(grid_edges(1000, 1000, false), Draw::constant(0.44), Draw::constant(0), 1), file);
   browser_ = std::make_unique<Chromium>(1300, 850, false);
-  double load = 0;
-  getloadavg(&load, 1);
   const auto start = std::chrono::steady_clock::now();
   served_ = std::make_unique<ServedCommand>(std::vector<std::string>{file});
   ASSERT_NE(served_->address(), "") << served_->said();
@@ -118,7 +117,7 @@ TEST_F(ServedPage, AGridOfAMillionVariablesOpensWithinThreeSeconds) {
       "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done))))");
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   std::cout << "from the command to the painted picture: " << seconds << " s\n";
-  if (load < 0.5) {
+  if (std::getenv("DROVER_CLOCK") != nullptr) {
     EXPECT_LE(seconds, 3);
   }
 }

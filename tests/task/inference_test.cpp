@@ -220,7 +220,7 @@ TEST(Tasks, ObservationsByNameAndOptionsThatDoNotFit) {
 TEST(Tasks, ADeadlineNeedsNoOtherClock) {
   const Model model = grid_ising(40, 40, false, 0.3, 0.1);
   RunControl control;
-  control.limit_time(0.3);
+  control.limit_time(3);
   const Marginals answer = marginals(model, {.method = "gibbs"}, control);
   EXPECT_TRUE(control.out_of_time());
   EXPECT_GT(answer.sweeps, 0U);

@@ -164,7 +164,7 @@ TEST(LearnTask, EndsAtTheDeadlineWithTheMachineSoFar) {
   for (std::size_t k = 0; k < wide.rows * 60; ++k) wide.values.push_back((k * 2654435761U >> 7 & 3) == 0);
   for (const MachineKind kind : {MachineKind::rbm, MachineKind::boltzmann}) {
     RunControl control;
-    control.limit_time(0.5);
+    control.limit_time(3);
     const LearnResult result = learn(wide, {.kind = kind, .iterations = 100'000'000}, control);
     EXPECT_GT(result.fit.iterations, 0U);
     EXPECT_EQ(judge(result).verdict, Verdict::caution);

@@ -1,0 +1,132 @@
+#include "drover/methods/memory_need.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+
+#include "drover/core/plural.hpp"
+#include "drover/methods/chains.hpp"
+#include "drover/methods/herded_gibbs_plan.hpp"
+#include "drover/methods/sweep_cost.hpp"
+
+namespace drover {
+
+namespace {
+
+const MemoryPrice* price_of(const Method& method, const Problem& problem, Task task) {
+  const bool spins = problem.graph().is_spin();
+  const std::string own = fmt::format("{} {}", method.name, task_name(task));
+  const MemoryPrice* found = nullptr;
+  for (const MemoryPrice& price : memory_prices()) {
+    if (price.spins != spins) continue;
+    if (price.method == own) return &price;
+    if (price.method == method.name) found = &price;
+  }
+  return found;
+}
+
+/// As many as the run would have; 0 for what runs no chains.
+std::uint32_t chains_of(const Method& method, const Problem& problem, Task task) {
+  if (method.usual_chains == nullptr || task == Task::logz) return 0;
+  const std::uint32_t usual = method.usual_chains(problem);
+  return problem.options().chains.count.value_or(
+      task == Task::sample ? chains_for_samples(wanted_samples(problem.options()), usual) : usual);
+}
+
+double bytes_with(const MemoryPrice& price, const Problem& problem, Task task, std::uint32_t chains) {
+  const Graph& graph = problem.graph();
+  SweepSize size = sweep_size(graph);
+  if (price.method == "lp")  // a column for every pair of states
+    for (VariableId v : graph.potts_pairs.first)
+      size.entries += static_cast<double>(graph.cardinalities[v]) * graph.cardinalities[v];
+  double bytes =
+      price.per_variable * size.variables + price.per_link * size.links + price.per_entry * size.entries;
+  if (price.method == "exact") bytes += problem.exact_plan().predicted_bytes;
+  if (price.method == "herded-gibbs") bytes += herded_plan(problem, task).bytes;
+  if (chains == 0) return bytes;
+  const bool long_chains = chains <= 8 && graph.size() >= 10'000;
+  const std::uint32_t lanes = long_chains ? 1 : price.lanes;
+  const auto held = static_cast<double>((chains + lanes - 1) / lanes * lanes);
+  std::size_t entries = 0;
+  for (std::uint32_t states : graph.cardinalities) entries += states == 2 ? 1 : states;
+  return bytes +
+         held * (price.per_state_of_chain * static_cast<double>(graph.unary.size()) +
+                 sizeof(float) * static_cast<double>(entries)) +
+         static_cast<double>(SegmentStore::planned_bytes(entries, chains, ChainOptions().estimator_memory));
+}
+
+}  // namespace
+
+double needed_bytes(const Method& method, const Problem& problem, Task task) {
+  const MemoryPrice* const price = price_of(method, problem, task);
+  return price == nullptr ? 0 : bytes_with(*price, problem, task, chains_of(method, problem, task));
+}
+
+std::string why_not_memory(const Method& method, const Problem& problem, Task task) {
+  const MemoryPrice* const price = price_of(method, problem, task);
+  if (price == nullptr) return "";
+  const auto limit = static_cast<double>(problem.memory_limit_bytes());
+  const std::uint32_t chains = chains_of(method, problem, task);
+  const double bytes = bytes_with(*price, problem, task, chains);
+  if (bytes <= limit) return "";
+  std::uint32_t fewer = chains / 2;
+  while (fewer > 0 && bytes_with(*price, problem, task, fewer) > limit) fewer /= 2;
+  return fmt::format("it would need about {:.3g} GB{}, the memory limit is {:.3g} GB{}", bytes / 1e9,
+                     chains > 0 ? " with " + counted(chains, "chain") : "", limit / 1e9,
+                     fewer > 0 ? fmt::format("; {} would fit", counted(fewer, "chain")) : "");
+}
+
+std::span<const MemoryPrice> memory_prices() {
+  static constexpr std::array rows = {
+      MemoryPrice{"exact", true, 1, 0, 20, 0, 0},
+      MemoryPrice{"exact", false, 1, 0, 20, 8, 0},
+      MemoryPrice{"max-flow", true, 1, 0, 7, 0, 0},
+      MemoryPrice{"gibbs", true, 64, 0, 6, 0, 0.5},
+      MemoryPrice{"gibbs", false, 64, 0, 0, 30, 0.5},
+      MemoryPrice{"blocked-gibbs", true, 64, 170, 0, 0, 6.1},
+      MemoryPrice{"blocked-gibbs", false, 64, 170, 0, 8, 28},
+      MemoryPrice{"tempering", true, 1, 0, 6, 0, 160},
+      MemoryPrice{"tempering", false, 1, 0, 0, 30, 180},
+      MemoryPrice{"ais", true, 1, 0, 40, 0, 0},
+      MemoryPrice{"ais", false, 1, 0, 8, 28, 0},
+      MemoryPrice{"annealed-gibbs", true, 1, 0, 38, 0, 0},
+      MemoryPrice{"annealed-gibbs", false, 1, 0, 12, 27, 0},
+      MemoryPrice{"icm", true, 1, 0, 5, 0, 0},
+      MemoryPrice{"icm", false, 1, 0, 3, 4, 0},
+      MemoryPrice{"herded-gibbs", true, 1, 0, 20, 0, 1},
+      MemoryPrice{"herded-gibbs", false, 1, 0, 20, 8, 1},
+      MemoryPrice{"gwg", true, 1, 0, 6, 0, 16},
+      MemoryPrice{"pmp", true, 1, 0, 125, 0, 0},
+      MemoryPrice{"pmp", false, 1, 0, 52, 0, 0},
+      MemoryPrice{"bp", true, 1, 0, 44, 0, 0},
+      MemoryPrice{"bp", false, 1, 0, 30, 0, 0},
+      MemoryPrice{"max-product", true, 1, 0, 44, 0, 0},
+      MemoryPrice{"max-product", false, 1, 0, 26, 0, 0},
+      MemoryPrice{"trw", true, 1, 0, 120, 0, 0},
+      MemoryPrice{"trw", false, 1, 0, 62, 0, 0},
+      MemoryPrice{"mplp", true, 1, 0, 17, 0, 0},
+      MemoryPrice{"mplp", false, 1, 0, 14, 0, 0},
+      MemoryPrice{"lp", true, 1, 0, 250, 0, 0},
+      MemoryPrice{"lp", false, 1, 0, 0, 460, 0},
+      MemoryPrice{"primal-dual", true, 64, 100, 0, 0, 0},
+      MemoryPrice{"primal-dual", false, 16, 0, 0, 0, 16.3},
+      MemoryPrice{"primal-dual logz", true, 1, 0, 42, 0, 0},
+      MemoryPrice{"tree-primal-dual", true, 16, 0, 0, 0, 17},
+      MemoryPrice{"tree-primal-dual", false, 16, 0, 0, 0, 16.4},
+      MemoryPrice{"primal-dual-em", true, 1, 0, 18, 0, 0},
+      MemoryPrice{"primal-dual-mean-field", true, 1, 0, 22, 0, 0},
+      MemoryPrice{"swendsen-wang", true, 1, 0, 0, 0, 18},
+      MemoryPrice{"swendsen-wang", false, 1, 0, 0, 0, 1},
+      MemoryPrice{"swendsen-wang logz", true, 1, 0, 148, 0, 0},
+      MemoryPrice{"swendsen-wang logz", false, 1, 0, 43, 0, 0},
+      MemoryPrice{"partial-swendsen-wang", true, 1, 0, 0, 0, 18},
+      MemoryPrice{"partial-swendsen-wang", false, 1, 0, 0, 0, 13.5},
+      MemoryPrice{"generalized-swendsen-wang", true, 1, 0, 0, 0, 12.9},
+      MemoryPrice{"generalized-swendsen-wang", false, 1, 0, 0, 0, 3.2},
+      MemoryPrice{"mean-field", true, 1, 0, 7, 0, 0},
+      MemoryPrice{"mean-field", false, 1, 0, 10, 2, 0},
+  };
+  return rows;
+}
+
+}  // namespace drover

@@ -1,0 +1,64 @@
+// What methods are said to need: held against what the process takes, and against the limit. tests/memory_predicted
+// does so for whole programs and every method.
+#include "drover/methods/memory_need.hpp"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "drover/core/process_memory.hpp"
+#include "drover/model/builders.hpp"
+
+namespace drover {
+namespace {
+
+/// The peak is that from here on.
+void forget_peak() {
+  std::ofstream("/proc/self/clear_refs") << 5;
+}
+
+TEST(MemoryNeed, IsWhatTheProcessTakes) {
+  const Model model = ising(grid_edges(120, 120, false), Draw::normal(0, 0.5), Draw::normal(0, 0.3), 1);
+  for (const char* name : {"gibbs", "blocked-gibbs", "gwg", "primal-dual", "tree-primal-dual"}) {
+    InferenceOptions options{.method = name};
+    options.chains.count = 128;
+    options.chains.sweeps = 2;
+    options.chains.burn_in = 0;
+    const Problem problem(model, {}, options);
+    const Method& method = method_named(name);
+    const double before = resident_bytes();
+    forget_peak();
+    if (peak_resident_bytes() > 1.1 * before) GTEST_SKIP() << "this system does not forget the peak";
+    method.marginals(problem, no_control());
+    const double needed = needed_bytes(method, problem, Task::marginals);
+    EXPECT_GT(needed, 120e6) << name;
+    EXPECT_NEAR((peak_resident_bytes() - before) / needed, 1, 0.2) << name;
+  }
+}
+
+TEST(MemoryNeed, WhatDoesNotFitIsRefusedWithWhatWould) {
+  const Model model = ising(grid_edges(100, 100, false), Draw::normal(0, 0.5), Draw::constant(0), 1);
+  InferenceOptions options{.method = "gibbs", .memory_limit = 0.03};
+  const std::string reason = why_not(method_named("gibbs"), Problem(model, {}, options), Task::marginals);
+  EXPECT_NE(reason.find("GB with 128 chains, the memory limit is 0.03 GB; 32 chains would fit"),
+            std::string::npos)
+      << reason;
+  options.chains.count = 32;
+  EXPECT_EQ(why_not(method_named("gibbs"), Problem(model, {}, options), Task::marginals), "");
+  options.chains.count = 64;
+  EXPECT_NE(why_not(method_named("gibbs"), Problem(model, {}, options), Task::marginals), "");
+}
+
+TEST(MemoryNeed, IsKnownOfEveryMethodButTheSearches) {
+  const Model model = ising(grid_edges(5, 5, false), Draw::constant(0.3), Draw::constant(0.1), 1);
+  const Problem problem(model, {}, {});
+  for (const Method& method : all_methods())
+    for (const Task task : {Task::marginals, Task::map, Task::logz, Task::sample}) {
+      if (!method.does(task)) continue;
+      const bool search = method.name == "portfolio" || method.name == "race" || method.name == "bracket";
+      EXPECT_EQ(needed_bytes(method, problem, task) == 0, search) << method.name;
+    }
+}
+
+}  // namespace
+}  // namespace drover
