@@ -207,7 +207,8 @@ void check_distributions(const Distributions& distributions, const std::string& 
 void nothing_before(const ModelAnswer&, const Graph&) {}
 
 // A distribution per variable of the model from those of the free ones; the others are point masses.
-Distributions spread(const Graph& graph, const Model& model, const Distributions& free, bool point_masses) {
+Distributions spread(const Graph& graph, const Model& model, Distributions&& free, bool point_masses) {
+  if (graph.size() == graph.model_size() && free.size() == graph.size()) return std::move(free);
   Distributions all;
   all.assign(model.cardinalities, 0);
   for (std::size_t v = 0; v < graph.model_size(); ++v) {
@@ -220,7 +221,8 @@ Distributions spread(const Graph& graph, const Model& model, const Distributions
   return all;
 }
 
-std::vector<double> spread(const Graph& graph, const std::vector<double>& free) {
+std::vector<double> spread(const Graph& graph, std::vector<double>&& free) {
+  if (free.size() == graph.model_size()) return std::move(free);
   std::vector<double> all(graph.model_size(), not_known);
   for (std::size_t f = 0; f < free.size(); ++f) all[graph.model_variable[f]] = free[f];
   return all;
@@ -389,12 +391,12 @@ Marginals marginals(const Model& model, const InferenceOptions& options, const R
         return method.marginals(problem, part);
       },
       [&](MarginalsResult& result, const Graph& graph, Marginals& answer) {
-        answer.probabilities = spread(graph, model, result.marginals, true);
+        answer.probabilities = spread(graph, model, std::move(result.marginals), true);
         if (result.means.empty())
           check_distributions(answer.probabilities, answer.provenance.method, control);
-        answer.mcse = spread(graph, model, result.mcse, false);
-        answer.rhat = spread(graph, result.rhat);
-        answer.ess = spread(graph, result.ess);
+        answer.mcse = spread(graph, model, std::move(result.mcse), false);
+        answer.rhat = spread(graph, std::move(result.rhat));
+        answer.ess = spread(graph, std::move(result.ess));
         answer.exact = result.exact;
         answer.race = std::move(result.race);
         answer.converged = result.converged;
