@@ -64,6 +64,12 @@ ChainOptions chain_options(const Problem& problem, Task task, std::uint32_t defa
   } else if (by_time || chains.target_rhat || chains.target_mcse) {
     options.sweeps = ChainOptions::unlimited;
     if (!chains.burn_in && by_time) options.burn_in = ChainOptions::unlimited;
+    // A time limit is no duration: marginals that are good end. Joints are counted while the run goes on, so that
+    // their burn-in cannot be found out afterwards.
+    if (by_time && task == Task::marginals) {
+      if (!chains.target_rhat && !chains.target_mcse) options.target_rhat = 1.01;
+      if (!JointCounter::wanted(problem)) options.longest_burn_in = usual;
+    }
   } else {
     options.sweeps = 2 * usual * options.thin;
   }

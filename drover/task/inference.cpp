@@ -168,7 +168,9 @@ Answer answer_question(const Model& model, const InferenceOptions& options, Task
     if (!control.ranks().is_first()) return;
     provenance.method = choice.method->name;
     provenance.because = choice.because;
-    const Method& ran = result.method.empty() ? *choice.method : method_named(result.method);
+    // Two samplers in turns are no method of the registry.
+    const auto named = std::ranges::find(all_methods(), std::string_view(result.method), &Method::name);
+    const Method& ran = named == all_methods().end() ? *choice.method : *named;
     if (!result.method.empty()) {
       provenance.method = result.method;
       provenance.because = result.because;
