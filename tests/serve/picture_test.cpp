@@ -376,7 +376,8 @@ TEST(LivePicture, RestsWhenNobodyLooks) {
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
   }
   EXPECT_EQ(before, picture.sweeps());
-  // Whoever looks again sees it as it is now, not as it was when the last one left.
+  // Whoever looks again sees it as it is now, not as it was when the last one left some time ago.
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));
   PictureView view;
   std::string bytes;
   while (bytes.empty()) bytes = picture.frame(view, 0.5);
