@@ -43,11 +43,13 @@ ChainRun::ChainRun(std::unique_ptr<ChainStates> states, const ChainOptions& opti
   for (std::uint32_t b = first_batch_; b < last_batch; ++b) states_->start(options.seed, b * lanes);
   sums_.resize(states_->batches());
   for (LaneSums& sums : sums_) assign_large(sums, own_entries() * lanes, 0.0F);
-  store_ = SegmentStore(entries, options.chains, options.estimator_memory, {own_entries(), own_chains_});
+  // Like the rhythm of scores chosen without looking at `sweeps`, so that a resumed run keeps what an
+  // uninterrupted one would.
+  store_ = SegmentStore(entries, options.chains, options.estimator_memory, {own_entries(), own_chains_},
+                        options.burn_in == ChainOptions::unlimited ? 0 : options.burn_in / options.thin);
   burn_in_ = options.burn_in;
   trace_.capacity = std::clamp<std::size_t>((std::size_t{1} << 24) / options.chains, 16, 1024);
-  // A record costs about as much as a sweep. Chosen without looking at `sweeps`, so that a resumed run
-  // records what an uninterrupted one would.
+  // A record costs about as much as a sweep.
   if (options.score_every > 0)
     trace_.every = options.score_every;
   else if (options.burn_in != ChainOptions::unlimited)
@@ -176,6 +178,16 @@ void ChainRun::take_part_of(ChainRun&& whole) {
   best_state_ = std::move(whole.best_state_);
   best_log_score_ = whole.best_log_score_;
   best_sweep_ = 0;
+}
+
+void ChainRun::for_numbers(std::span<const std::uint32_t> entries,
+                           const std::function<void(std::span<float>)>& take) {
+  const std::uint32_t lanes = shape().lanes;
+  if (unabsorbed_ > 0)  // else they are all zero
+    for (LaneSums& sums : sums_)
+      for (std::uint32_t entry : entries)
+        take(std::span<float>(sums.data() + std::size_t{entry} * lanes, lanes));
+  store_.for_means(entries, take);
 }
 
 template <class Archive>

@@ -148,12 +148,31 @@ class ChainRun {
   std::span<const typename K::State> states() const {
     return static_cast<const KernelStates<K>&>(*states_).states();
   }
+  template <Kernel K>
+  std::span<typename K::State> states() {
+    return static_cast<KernelStates<K>&>(*states_).states();
+  }
   /// What the sweeps told, burn-in included, of all chains.
   template <Kernel K>
   TotalsOf<K> totals() const {
     return static_cast<const KernelStates<K>&>(*states_).totals();
   }
   void extend(std::uint64_t sweeps) { options_.sweeps = sweeps; }
+
+  /// Of a run that nobody has whole (PartSpread): what every rank knows of it, without states and estimates.
+  template <class Archive>
+  void visit_course(Archive& archive) {
+    archive(unabsorbed_);
+    store_.visit_course(archive);
+    trace_.visit(archive);
+    archive(convergence_);
+    archive(burn_in_);
+    archive(discarded_);
+    archive(done_);
+    archive(open_draws_);
+  }
+  /// ... and the estimates of some of this rank's entries, after that: take(numbers) may change them.
+  void for_numbers(std::span<const std::uint32_t> entries, const std::function<void(std::span<float>)>& take);
 
   /// Of a whole run.
   void visit(SaveArchive& archive);

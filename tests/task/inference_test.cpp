@@ -190,6 +190,10 @@ TEST(Tasks, TheOptionsThatRanAreStated) {
   EXPECT_EQ(json["settings"]["sweeps"], answer.sweeps);
   EXPECT_EQ(json["settings"]["burn-in"], answer.burn_in);
   EXPECT_EQ(json["chains"], answer.chains);
+  // What the method does not heed is no part of the run.
+  EXPECT_EQ(json["settings"]["scan"], "fixed");
+  for (const char* other : {"bins", "bond-share", "redraw", "tolerance", "iterations"})
+    EXPECT_FALSE(json["settings"].contains(other)) << other;
   // With what it states the same run is made again.
   InferenceOptions again{.method = "gibbs", .seed = 7};
   again.chains.count = json["settings"]["chains"].get<std::uint32_t>();
