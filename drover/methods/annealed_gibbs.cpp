@@ -139,6 +139,7 @@ BestStateResult map_by_annealed_gibbs(const Problem& problem, const RunControl& 
     control.report(progress);
   };
   const auto anneal = [&](const auto& kernel) {
+    observe(0, 0);  // from here on there is a state, however soon the run is ended
     return by_time ? annealed_gibbs_by_time(
                          graph, kernel, options,
                          static_cast<std::uint32_t>(tbb::this_task_arena::max_concurrency()), observe)

@@ -64,6 +64,12 @@ ChainOptions chain_options(const Problem& problem, Task task, std::uint32_t defa
   } else if (by_time || chains.target_rhat || chains.target_mcse) {
     options.sweeps = ChainOptions::unlimited;
     if (!chains.burn_in && by_time) options.burn_in = ChainOptions::unlimited;
+    // A time limit is no duration: marginals that are good end. Joints are counted while the run goes on, so that
+    // their burn-in cannot be found out afterwards.
+    if (by_time && task == Task::marginals) {
+      if (!chains.target_rhat && !chains.target_mcse) options.target_rhat = 1.01;
+      if (!JointCounter::wanted(problem)) options.longest_burn_in = usual;
+    }
   } else {
     options.sweeps = 2 * usual * options.thin;
   }
@@ -378,7 +384,8 @@ void JointCounter::fill(MarginalsResult& result, double share) const {
     draws += static_cast<double>(draws_[g]);
     if (draws_[g] > 0) groups.push_back(g);
   }
-  const double effective = std::min(draws, share * result.diagnostics.ess_min);
+  // A run that was ended before it went on counts the states that the chains stood in, with a share of none.
+  const double effective = std::max(1.0, std::min(draws, share * result.diagnostics.ess_min));
   for (std::size_t s = 0; s < sets_.size(); ++s) {
     const std::size_t entries = offsets_[s + 1] - offsets_[s];
     std::vector<double> joint(entries, not_known), error(entries, not_known);
@@ -395,7 +402,7 @@ void JointCounter::fill(MarginalsResult& result, double share) const {
       // Few chains agree by chance: no error is smaller than that of as many independent draws as the slowest
       // variable had. A count of one more than was seen keeps states that were not met from being certain.
       const double p = (total + 1) / (draws + 2);
-      if (effective > 0) error[e] = std::fmax(error[e], std::sqrt(p * (1 - p) / effective));
+      error[e] = std::fmax(error[e], std::sqrt(p * (1 - p) / effective));
     }
     if (s < pairs_) {
       result.pairs.emplace_back(sets_[s][0], sets_[s][1]);

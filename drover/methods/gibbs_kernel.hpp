@@ -53,10 +53,14 @@ auto with_gibbs_kernel(const Problem& problem, std::uint32_t chains, const Ranks
                             [&](const auto& kernel) { return use(kernel, "chains as lanes"); });
   if (problem.graph().is_spin()) {
     if (const auto lattice = recognise_lattice(problem.graph()); lattice && lattice->is_checkerboard()) {
-      if (const auto equal = equal_lattice(*lattice); equal && equal->width >= 200)
-        return use(GibbsSpinEqualLattice(*equal), "one chain on a lattice of equal couplings");
+      const bool spread = use_spread_chains(problem, chains, ranks);
+      if (const auto equal = equal_lattice(*lattice); equal && equal->width >= 200) {
+        constexpr const char* name = "one chain on a lattice of equal couplings";
+        if (spread) return use(GibbsLatticeSpread<GibbsSpinEqualLattice>(*equal, ranks), name);
+        return use(GibbsSpinEqualLattice(*equal), name);
+      }
       constexpr const char* name = "one chain on a checkerboard lattice";
-      if (use_spread_chains(problem, chains, ranks)) return use(GibbsLatticeSpread(*lattice, ranks), name);
+      if (spread) return use(GibbsLatticeSpread<GibbsSpinLattice>(*lattice, ranks), name);
       return use(GibbsSpinLattice(*lattice), name);
     }
     const SpinGraph spins = spin_graph(problem.graph(), problem.control());

@@ -43,8 +43,12 @@ EntryDiagnostics settled(const SegmentStore& store, double rhat, double ess, dou
 
 EntryDiagnostics diagnose_entry(const SegmentStore& store, std::size_t entry, DiagnosisRoom& scratch,
                                 std::size_t segments) {
-  if (store.segments() == 0) return {not_a_number, not_a_number, not_a_number};
   store.means_of_entry(entry, scratch.means);
+  return diagnose_means(store, scratch, segments);
+}
+
+EntryDiagnostics diagnose_means(const SegmentStore& store, DiagnosisRoom& scratch, std::size_t segments) {
+  if (store.segments() == 0) return {not_a_number, not_a_number, not_a_number};
   SegmentMeans means;
   means.means = scratch.means.data();
   means.chains = store.groups();

@@ -30,6 +30,8 @@ struct DiagnosisRoom {
 /// Of the first `segments` closed segments; 0: of all.
 EntryDiagnostics diagnose_entry(const SegmentStore& store, std::size_t entry, DiagnosisRoom& scratch,
                                 std::size_t segments = 0);
+/// The same of an entry whose means are in scratch.means already (SegmentStore::means_of_entry).
+EntryDiagnostics diagnose_means(const SegmentStore& store, DiagnosisRoom& scratch, std::size_t segments = 0);
 
 /// The same of the entries first .. first + means.size() - 1, as many `figures`, and their means
 /// (SegmentStore::mean() but for rounding), several at once.

@@ -70,6 +70,13 @@ class SegmentStore {
   SegmentStore part(std::span<const std::uint32_t> entries, std::uint32_t first_chain,
                     std::uint32_t chains) const;
 
+  /// take(means) for the means of all groups in each of some entries, segment by segment; it may change them.
+  template <class Take>
+  void for_means(std::span<const std::uint32_t> entries, Take take) {
+    for (std::size_t segment = 0; segment < used_segments(); ++segment)
+      for (std::uint32_t entry : entries) take(std::span<float>(row(entry, segment), groups_));
+  }
+
   /// Forgets the first `count` closed segments: they turned out to belong to burn-in.
   void drop_first(std::size_t count);
 
@@ -83,6 +90,13 @@ class SegmentStore {
   /// `room` is reused between calls.
   SegmentBlock block(std::size_t first, std::size_t segments, std::vector<float>& room) const;
 
+  /// Everything but the means.
+  template <class Archive>
+  void visit_course(Archive& archive) {
+    archive(segment_length_);
+    archive(open_draws_);
+    archive(draws_);
+  }
   template <class Archive>
   void visit(Archive& archive) {
     archive(entries_);
