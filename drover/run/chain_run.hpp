@@ -33,9 +33,13 @@ namespace drover {
 struct ChainOptions {
   static constexpr std::uint64_t unlimited = std::numeric_limits<std::uint64_t>::max();
   std::uint32_t chains = 64;
-  std::uint64_t burn_in = 1000;  ///< unlimited: a third of the time limit
-  std::uint64_t sweeps = 2000;   ///< after burn-in; unlimited: until the control stops the run
-  std::uint64_t thin = 1;        ///< a draw is kept every `thin` sweeps
+  std::uint64_t burn_in = 1000;  ///< unlimited: a third of the time limit, but see longest_burn_in
+  /// Of a burn-in by the time limit: it ends after so many sweeps, and from then on the first third of the run is
+  /// burn-in whenever it is looked at, so that a run which meets its targets can end long before the limit. They
+  /// count from three times as many sweeps on.
+  std::uint64_t longest_burn_in = unlimited;
+  std::uint64_t sweeps = 2000;  ///< after burn-in; unlimited: until the control stops the run
+  std::uint64_t thin = 1;       ///< a draw is kept every `thin` sweeps
   std::uint64_t seed = 1;
   double target_rhat = 0;  ///< stop when reached with enough draws (result.hpp); 0: no such rule
   double target_mcse = 0;
@@ -181,6 +185,9 @@ class ChainRun {
 
   static std::uint32_t wishes_of(const RunControl& control);
   bool spread() const { return shape().spread; }
+  bool burn_in_grows() const {
+    return options_.burn_in == ChainOptions::unlimited && options_.longest_burn_in != ChainOptions::unlimited;
+  }
   std::uint32_t first_chain() const { return first_batch_ * shape().lanes; }
   std::size_t all_entries() const { return sums_values() ? shape().size : shape().all_entries; }
   // A spread kernel's whole run, which is loaded or saved but not run, has one rank.

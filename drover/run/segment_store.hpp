@@ -14,6 +14,7 @@
 
 #include "drover/core/aligned.hpp"
 #include "drover/core/ranks.hpp"
+#include "drover/diagnose/segment_block.hpp"
 
 namespace drover {
 
@@ -30,7 +31,10 @@ class SegmentStore {
     std::size_t entries;
     std::uint32_t chains;
   };
-  SegmentStore(std::size_t entries, std::uint32_t chains, std::size_t memory_limit, Part own);
+  /// `burn_in` tells how long the run may be, 0: not known; the first segments of large models are as long as
+  /// that allows.
+  SegmentStore(std::size_t entries, std::uint32_t chains, std::size_t memory_limit, Part own,
+               std::uint64_t burn_in);
   /// What it takes, planned like that.
   static std::size_t planned_bytes(std::size_t entries, std::uint32_t chains, std::size_t memory_limit);
   /// How many chains would share a group.
@@ -80,6 +84,11 @@ class SegmentStore {
   void means_of_entry(std::size_t entry, std::vector<double>& means) const;
   /// The mean of one entry over all closed segments and chains.
   double mean(std::size_t entry) const;
+  /// The same, where that over the first `segments`, all groups alike, is known to be `so_far`.
+  double mean(std::size_t entry, std::size_t segments, double so_far) const;
+  /// The means of SegmentBlock::width entries, those beyond the last repeating it, over the first `segments`;
+  /// `room` is reused between calls.
+  SegmentBlock block(std::size_t first, std::size_t segments, std::vector<float>& room) const;
 
   /// Everything but the means.
   template <class Archive>

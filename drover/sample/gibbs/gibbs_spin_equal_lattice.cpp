@@ -6,6 +6,7 @@
 #include <cassert>
 #include <cmath>
 #include <cstring>
+#include <type_traits>
 
 #include "drover/sample/lane_random_targets.hpp"
 
@@ -62,15 +63,17 @@ HWY_INLINE std::uint64_t one_word(const LaneRandom& random, std::uint32_t chain,
   return hn::GetLane(hn::BitCast(hn::Repartition<std::uint64_t, decltype(bytes)>(), v));
 }
 
-// Appends the places of the bits of a word. Two or fewer, as nearly always, take no branch on them.
-HWY_INLINE std::size_t append_places(std::uint64_t bits, std::uint32_t first,
-                                     std::uint32_t* HWY_RESTRICT list, std::size_t count) {
-  for (int k = 0; k < 2; ++k) {
-    list[count] = first + static_cast<std::uint32_t>(std::countr_zero(bits));
-    count += bits != 0 ? 1 : 0;
-    bits &= bits - 1;
-  }
-  for (; bits != 0; bits &= bits - 1)
+// A bit for every byte of a vector.
+using MaskWord = std::conditional_t<byte_lanes == 64, std::uint64_t,
+                                    std::conditional_t<byte_lanes == 32, std::uint32_t, std::uint16_t>>;
+
+// Appends the places of the bits of a word. One or none, as nearly always, take no branch on them.
+HWY_INLINE std::size_t append_places(MaskWord word, std::uint32_t first, std::uint32_t* HWY_RESTRICT list,
+                                     std::size_t count) {
+  std::uint64_t bits = word;
+  list[count] = first + static_cast<std::uint32_t>(std::countr_zero(bits));
+  count += bits != 0 ? 1 : 0;
+  for (bits &= bits - 1; HWY_UNLIKELY(bits != 0); bits &= bits - 1)
     list[count++] = first + static_cast<std::uint32_t>(std::countr_zero(bits));
   return count;
 }
@@ -92,7 +95,6 @@ HWY_INLINE void draw_sites(const EqualLatticeRow row, const LaneRandom& random, 
     for (std::size_t first = begin; first < end; first += 256) {
       WordVector words[vector_count];
       lane_words.draw(row.place + static_cast<std::uint32_t>(first / 256), words);
-      std::uint64_t equal[4] = {0, 0, 0, 0};
       for (std::size_t v = 0; v < vector_count; ++v) {
         const std::size_t j = first + v * byte_lanes;
         if (j >= end) break;
@@ -101,8 +103,9 @@ HWY_INLINE void draw_sites(const EqualLatticeRow row, const LaneRandom& random, 
         const auto threshold = hn::BitCast(signed_bytes, hn::TableLookupBytes(thresholds, sum));
         const auto bits = hn::BitCast(signed_bytes, words[v]);
         hn::StoreU(hn::IfThenElseZero(hn::RebindMask(d, hn::Lt(bits, threshold)), one), d, row.own + j);
-        hn::StoreMaskBits(signed_bytes, hn::Eq(bits, threshold),
-                          reinterpret_cast<std::uint8_t*>(equal) + v * byte_lanes / 8);
+        MaskWord equal = 0;
+        hn::StoreMaskBits(signed_bytes, hn::Eq(bits, threshold), reinterpret_cast<std::uint8_t*>(&equal));
+        ties = append_places(equal, static_cast<std::uint32_t>(j), tied, ties);
         if constexpr (counted) {
           std::uint8_t* const low = row.low_counts + j;
           std::uint8_t* const high = row.high_counts + j;
@@ -110,8 +113,6 @@ HWY_INLINE void draw_sites(const EqualLatticeRow row, const LaneRandom& random, 
           hn::StoreU(hn::Add(hn::LoadU(d, high), hn::TableLookupBytes(high_codes, sum)), d, high);
         }
       }
-      for (std::size_t w = 0; w < 4; ++w)
-        ties = append_places(equal[w], static_cast<std::uint32_t>(first + 64 * w), tied, ties);
     }
     for (std::size_t k = 0; k < ties; ++k) {
       const std::size_t j = tied[k];
@@ -250,7 +251,7 @@ std::size_t GibbsSpinEqualLattice::counts_of_row(std::size_t colour, std::size_t
 void GibbsSpinEqualLattice::mend_row(std::uint8_t* bytes, std::size_t colour, std::size_t y) const {
   const std::size_t count = board_.row_sites(colour, y);
   std::uint8_t* const first = bytes + row(colour, y);
-  std::memset(first + count, 0, row_bytes() - count);
+  std::memset(first + count, 0, margin);  // of a fixed length, so that it is no call; no more bytes are left
   first[-1] = lattice_.periodic_x ? first[count - 1] : no_neighbour;
   first[count] = lattice_.periodic_x ? first[0] : no_neighbour;
 }

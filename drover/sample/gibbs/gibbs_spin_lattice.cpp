@@ -164,8 +164,8 @@ GibbsSpinLattice::GibbsSpinLattice(const Lattice& lattice)
   const std::size_t count = 2 * board_.height * terms_stride(board_);
   resize(weights_, count, 0.0f);
   resize(odds_, count, 1.0f);
-  double largest = 0;
-  for (std::size_t y = 0; y < board_.height; ++y)
+  const auto put_row = [&](std::size_t y) {
+    double largest = 0;
     for (std::size_t x = 0; x < board_.width; ++x) {
       const std::size_t i = y * board_.width + x, colour = (x + y) % 2;
       const std::size_t at = terms_row(board_, colour, y) + x / 2;
@@ -184,6 +184,13 @@ GibbsSpinLattice::GibbsSpinLattice(const Lattice& lattice)
                                               std::abs(lattice.down[i]) + std::abs(lattice.right[left]) +
                                               std::abs(lattice.down[above]));
     }
+    return largest;
+  };
+  const double largest = parallel_max(IndexRange(0, board_.height, 64), 0, [&](const IndexRange& rows) {
+    double most = 0;
+    for (std::size_t y = rows.begin(); y != rows.end(); ++y) most = std::max(most, put_row(y));
+    return most;
+  });
   moderate_ = largest <= 80;
 }
 
