@@ -97,7 +97,8 @@ struct DrawFile {
 DrawFile read_draws(const std::string& path, const RunControl& control = no_control());
 
 /// The readers behind it, also for what is already in memory; `file` is for messages.
-DrawFile parse_draws_npz(std::span<const std::uint8_t> bytes, const std::string& file);
+DrawFile parse_draws_npz(std::span<const std::uint8_t> bytes, const std::string& file,
+                         const RunControl& control = no_control());
 DrawFile parse_draws_csv(TextSource& source);
 
 /// Keeps whole numbers 0 .. 65535 in the fewest bytes; any other values stay double.

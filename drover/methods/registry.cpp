@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cassert>
 #include <cmath>
 #include <vector>
@@ -9,6 +10,7 @@
 #include "drover/compile/stoppable.hpp"
 #include "drover/core/chooser.hpp"
 #include "drover/core/error.hpp"
+#include "drover/core/stop_check.hpp"
 #include "drover/methods/all.hpp"
 #include "drover/methods/memory_need.hpp"
 #include "drover/methods/method.hpp"
@@ -109,14 +111,15 @@ Graph Problem::table_graph(const Evidence& decided) const {
   Evidence all = evidence_;
   all.variables.insert(all.variables.end(), decided.variables.begin(), decided.variables.end());
   all.values.insert(all.values.end(), decided.values.begin(), decided.values.end());
-  Graph tables = model_ == nullptr ? graph() : compile(*model_, all, PairTables::kept);
+  Graph tables = model_ == nullptr ? graph() : compile(*model_, all, PairTables::kept, control_);
   return tables.gates.size() > 0 && can_expand_gates(tables) ? expand_gates(tables) : tables;
 }
 
 std::size_t Problem::memory_limit_bytes() const {
   if (options_.memory_limit) return static_cast<std::size_t>(*options_.memory_limit * 1e9);
-  return static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES)) *
-         static_cast<std::size_t>(sysconf(_SC_PAGE_SIZE)) / 2;
+  static const std::size_t half = static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES)) *
+                                  static_cast<std::size_t>(sysconf(_SC_PAGE_SIZE)) / 2;
+  return half;
 }
 
 const ExactPlan& Problem::exact_plan() const {
@@ -193,19 +196,40 @@ bool heeds(const Method& method, std::string_view option) {
   return has_word(method.options, option);
 }
 
-std::vector<std::string> unused_options(const Method& method, Task task, const InferenceOptions& options) {
+bool is_unheeded(const Method& method, std::string_view option) {
+  static const std::string heeded_by_some = [] {
+    std::string names;
+    for (const Method& one : all_methods()) names += " " + one.options;
+    return names;
+  }();
+  return !has_word(method.options, option) && has_word(heeded_by_some, option);
+}
+
+namespace {
+
+/// What the options of a task are when nothing is set, in the order of their description.
+std::vector<Detail> default_values(Task task) {
+  InferenceOptions defaults;
+  OptionList list;
+  describe(list, defaults, task);
+  std::vector<Detail> values;
+  for (const Option& option : list.options()) values.push_back(option.value());
+  return values;
+}
+
+}  // namespace
+
+std::vector<std::string> unused_options(const Method& method, Task task, const OptionList& given) {
+  // Made once, and the cheap questions first: a call on a small model takes microseconds.
+  static const std::array defaults = {default_values(Task::marginals), default_values(Task::map),
+                                      default_values(Task::logz), default_values(Task::sample)};
+  const std::vector<Detail>& usual = defaults.at(static_cast<std::size_t>(task));
+  assert(given.options().size() == usual.size());
   std::vector<std::string> names;
-  InferenceOptions given = options, defaults;
-  OptionList given_list, default_list;
-  describe(given_list, given, task);
-  describe(default_list, defaults, task);
-  for (std::size_t k = 0; k < given_list.options().size(); ++k) {
-    const Option& option = given_list.options()[k];
-    // The cheap questions first: a call on a small model takes microseconds.
-    if (has_word(method.options, option.name) || option.text() == default_list.options()[k].text()) continue;
-    const bool heeded_by_some = std::ranges::any_of(
-        all_methods(), [&](const Method& other) { return has_word(other.options, option.name); });
-    if (heeded_by_some) names.push_back(option.name);
+  for (std::size_t k = 0; k < usual.size(); ++k) {
+    const Option& option = given.options()[k];
+    if (option.value().value() == usual[k].value()) continue;
+    if (is_unheeded(method, option.name)) names.push_back(option.name);
   }
   return names;
 }
@@ -284,7 +308,9 @@ Choice choose_method(const Problem& problem, Task task, bool tried_exact) {
   std::vector<Candidate<const Method*>> candidates;
   for (std::string_view name : preference(problem, task))
     candidates.push_back({&method_named(name), name, ""});
+  StopCheck check(problem.control(), "a method", "was chosen");
   Choice choice = first_that_fits(candidates, [&](const Method* method) {
+    check.ask();
     return tried_exact && method->name == "exact" ? "exact inference took more than its share of the time"
                                                   : why_not(*method, problem, task);
   });

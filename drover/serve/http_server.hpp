@@ -1,8 +1,7 @@
 // A small HTTP server for one person's browser, closed to everybody else:
 //
 //   who        listens on the loopback interface unless told otherwise; the address it gives out holds a
-//   token of
-//              256 random bits that is good once: it is exchanged for a cookie that scripts cannot read and
+//              token of 256 random bits that is good once: it is exchanged for a cookie that scripts cannot read and
 //              other sites cannot send (HttpOnly, SameSite=Strict). Everything else needs the cookie
 //   from where Host must be the server's own (no DNS rebinding): the name it was told to listen on; on all
 //              interfaces (0.0.0.0, ::) the addresses of this machine, its name, and names that were added.
@@ -20,6 +19,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -57,6 +57,9 @@ class HttpServer {
   using Changer = std::function<HttpAnswer(const std::string& body)>;
   /// Waits at most so many seconds for something newer than `version`.
   using Waiter = std::function<HttpEvent(std::uint64_t version, double seconds)>;
+  /// The next part of an answer, which may be empty when half a second has brought nothing; no value: the end.
+  using Parts = std::function<std::optional<std::string>()>;
+  using Streamer = std::function<Parts(const Query& query)>;
 
   /// Binds to the port. Raises usage when that cannot be.
   explicit HttpServer(const HttpOptions& options);
@@ -69,6 +72,8 @@ class HttpServer {
   void on_get(const std::string& path, Reader reader);
   void on_post(const std::string& path, Changer changer);
   void on_events(const std::string& path, Waiter waiter);
+  /// Bytes in parts, each behind its length (4 bytes, little end first), as long as the client reads.
+  void on_stream(const std::string& path, Streamer streamer);
   /// Called when the token of the last address has been used, from the thread of that request.
   void on_new_address(std::function<void(const std::string& address)> hear);
 

@@ -117,14 +117,15 @@ bool was_drawn(const DrawFile& file) {
 }
 
 /// MMD^2 of the even against the odd rows: what two sets from one source score.
-double half_against_half(const DataTable& table, std::span<const std::uint32_t> cardinalities) {
+double half_against_half(const DataTable& table, std::span<const std::uint32_t> cardinalities,
+                         const RunControl& control) {
   std::vector<std::uint32_t> halves[2];
   for (std::size_t r = 0; r < table.rows - table.rows % 2; ++r)
     halves[r % 2].push_back(static_cast<std::uint32_t>(r));
   const auto packed = [&](const std::vector<std::uint32_t>& rows) {
     return pack_samples(rows_of(table.values, table.variables(), rows), cardinalities);
   };
-  return squared_mmd(packed(halves[0]), packed(halves[1]));
+  return squared_mmd(packed(halves[0]), packed(halves[1]), control);
 }
 
 /// Deals the rows of both sets out anew, again and again, and counts how often they are as far apart.
@@ -197,12 +198,12 @@ CompareResult compare(const DataTable& one, const DataTable& other, const RunCon
     result.rows[0] = a.rows;
     result.rows[1] = b.rows;
     result.variables = a.variables();
-    result.squared_mmd = squared_mmd(first, second);
-    const StatisticDistance distance = statistic_distance(first, second);
+    result.squared_mmd = squared_mmd(first, second, control);
+    const StatisticDistance distance = statistic_distance(first, second, control);
     result.mean_difference_max = distance.mean_largest;
     result.mean_difference_rms = distance.mean_rms;
     result.pair_difference_rms = distance.pair_rms;
-    if (a.rows >= 2) result.halves_of_first = half_against_half(a, cardinalities);
+    if (a.rows >= 2) result.halves_of_first = half_against_half(a, cardinalities, control);
     if (a.rows != b.rows)
       result.provenance.warnings.push_back(
           fmt::format("the sets have {} and {} rows; MMD^2 has a term that falls with the number of rows, so "

@@ -219,6 +219,23 @@ void describe(OptionList& list, DenoiseOptions& options) {
   list.add("grey", "write the posterior mean in greys, not the nearest level", options.grey);
 }
 
+ImageModel image_model(const GreyImage& image, const DenoiseOptions& options) {
+  Denoised taken;
+  taken.levels = options.levels;
+  take_images(image, options, taken);
+  ImageModel result;
+  result.noisy = std::move(taken.noisy);
+  if (options.levels == 2)
+    result.model =
+        denoising_model(result.noisy, options.sigma ? *options.sigma : estimate_sigma(result.noisy),
+                        options.coupling.value_or(1));
+  else
+    result.model = grey_denoising_model(
+        result.noisy, options.sigma ? *options.sigma : estimate_sigma_grey(result.noisy), options.levels,
+        options.coupling.value_or(usual_grey_coupling), options.truncation);
+  return result;
+}
+
 Denoised denoise(const GreyImage& image, const DenoiseOptions& options, const RunControl& control) {
   const double start = control.seconds();
   Denoised result;
@@ -268,7 +285,10 @@ Denoised denoise(const GreyImage& image, const DenoiseOptions& options, const Ru
     provenance.method = method.name;
     provenance.warnings.insert(provenance.warnings.end(), facts.warnings.begin(), facts.warnings.end());
     provenance.details = std::move(facts.details);
-    for (const std::string& name : unused_options(method, task, options.inference))
+    InferenceOptions given = options.inference;
+    OptionList list;
+    describe(list, given, task);
+    for (const std::string& name : unused_options(method, task, list))
       provenance.warnings.push_back(
           fmt::format("the option {} has no effect: method {} does not use it", name, method.name));
     if (control.stop_requested()) provenance.warnings.emplace_back("interrupted: this is the result so far");

@@ -49,6 +49,22 @@ double number_at(const DrawFile& file, std::size_t i) {
 
 class EveryFormat : public ::testing::TestWithParam<const char*> {};
 
+TEST_P(EveryFormat, ReadingEndsWhenItIsAskedTo) {
+  const TemporaryFolder folder;
+  const std::string path = folder.file(std::string("draws") + GetParam());
+  const auto writer = make_draw_writer(path, header_for(2));
+  write_some(*writer, 200, 2);
+  writer->finish();
+  RunControl control;
+  control.request_stop();
+  try {
+    read_draws(path, control);
+    ADD_FAILURE() << "was read";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::interrupted);
+  }
+}
+
 TEST_P(EveryFormat, IsReadBack) {
   for (const std::uint32_t cardinality : {2U, 256U, 65535U}) {
     const TemporaryFolder folder;

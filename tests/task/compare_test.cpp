@@ -216,5 +216,17 @@ TEST(DiagnoseTask, ChainsThatNeverMoveFromPlacesOfTheirOwn) {
       << judge(still).text;
 }
 
+TEST(Compare, EndsInTheMidst) {
+  const DataTable a = pairs(3000, 0.5, 1), b = pairs(3000, 0.5, 2);
+  for (int last : {1, 2, 20, 150}) {
+    int asked = 0;
+    RunControl control;
+    control.limit_threads(1);
+    control.stop_when([&] { return ++asked >= last; });
+    EXPECT_THROW(compare(a, b, control), Error) << last;
+    EXPECT_LE(asked, last + 1);
+  }
+}
+
 }  // namespace
 }  // namespace drover
