@@ -70,13 +70,18 @@ void diagnose_entries(const SegmentStore& store, std::size_t first, DiagnosisRoo
     return;
   }
   BlockFigures found;
+  const std::size_t segments = equal_segments(store);
+  const auto draws = store.draws_of_segments().first(segments);
+  const bool alike = std::ranges::all_of(draws, [&](std::uint64_t d) { return d == draws.front(); });
   for (std::size_t begin = 0; begin < means.size(); begin += SegmentBlock::width) {
     const std::size_t count = std::min(SegmentBlock::width, means.size() - begin);
-    const SegmentBlock block = store.block(first + begin, equal_segments(store), room.block);
+    const SegmentBlock block = store.block(first + begin, segments, room.block);
     figures_of_block(block, room.figures, found);
     for (std::size_t e = 0; e < count; ++e) {
       figures[begin + e] = settled(store, found.rhat[e], found.ess[e], found.mcse[e], block.means[e]);
-      means[begin + e] = store.mean(first + begin + e, block.segments, found.mean[e]);
+      // Segments that were closed early in the middle of a run are shorter than others.
+      means[begin + e] =
+          alike ? store.mean(first + begin + e, segments, found.mean[e]) : store.mean(first + begin + e);
     }
   }
 }
