@@ -89,8 +89,9 @@ Outcome herded_ner(const Options& options) {
   watched.watch([&](const Progress& progress) {
     options.control.report({"training", 0.5 * progress.fraction});
   });
-  Tagger tagger = train_tagger({.train = corpora.train},
-                               {.iterations = options.quick ? 40 : 200, .scheme = LabelScheme::bio}, watched);
+  Tagger tagger = train_tagger(
+      {.train = corpora.train},
+      {.iterations = options.quick ? 40 : 200, .scheme = LabelScheme::bio, .no_skip = true}, watched);
   Crf& crf = tagger.crf;
   const CrfTrainSummary& summary = tagger.summary;
   const std::size_t seeds = options.quick ? 2 : 5;

@@ -386,6 +386,13 @@ void JointCounter::fill(MarginalsResult& result, double share) const {
   }
   // A run that was ended before it went on counts the states that the chains stood in, with a share of none.
   const double effective = std::max(1.0, std::min(draws, share * result.diagnostics.ess_min));
+  // The verdict is about single variables, for which more sweeps may speak.
+  constexpr double least_effective = 200;
+  if (result.converged && effective < least_effective)
+    result.warnings.push_back(fmt::format(
+        "joint distributions were counted in an effective {:.0f} draws only: do not rely on them; "
+        "take more sweeps",
+        effective));
   for (std::size_t s = 0; s < sets_.size(); ++s) {
     const std::size_t entries = offsets_[s + 1] - offsets_[s];
     std::vector<double> joint(entries, not_known), error(entries, not_known);

@@ -86,7 +86,10 @@ PartsCheckpoint::PartsCheckpoint(const Checkpointing& options, const std::string
       loaded_(loaded),
       control_(control),
       file_(control.ranks().is_first() ? options : Checkpointing{}, line_of(run_line, loaded, control),
-            control) {}
+            control) {
+  // What an earlier run left would take this one's parts for its own.
+  if (file_.wanted() && !options.resume) file_.forget();
+}
 
 std::string PartsCheckpoint::path_of(std::uint32_t part) const {
   return fmt::format("{}.{}.part-{:05}", options_.file, generation_, part);

@@ -176,6 +176,13 @@ TEST(Parts, GoesOnFromACheckpointOfAnotherNumberOfRanks) {
     // What a killed run leaves: parts of the next checkpoint.
     std::ofstream(place.file("state.0.part-00002"), std::ios::binary) << "cut off";
     EXPECT_EQ(tables(3, "ended"), whole) << (duals ? "duals" : "gibbs");
+    // A run that begins anew, over what another left, is its own.
+    options.checkpoint.resume = false;
+    options.chains.sweeps = 61;
+    tables(2, "again");
+    options.checkpoint.resume = true;
+    options.chains.sweeps = 150;
+    EXPECT_EQ(tables(1, "ended again"), whole);
     // A part of another run, or a damaged one, is not taken.
     const std::string part = place.file("state.0.part-00001"), content = testing::read_whole(part);
     ASSERT_GT(content.size(), 1000U);

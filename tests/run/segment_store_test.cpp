@@ -248,7 +248,7 @@ TEST(SegmentDiagnostics, EntriesTogetherAreThoseApart) {
       SegmentStore store(entries, chains, memory);
       RandomSequence random(chains, Stream::generate);
       std::vector<LaneSums> sums(1, LaneSums(entries * chains, 0.0F));
-      for (std::uint64_t draws : {8, 8, 8, 8, 8, 8, 3}) {
+      for (std::uint64_t draws : {8, 8, 5, 8, 8, 8, 3}) {  // one was closed early on the way
         for (float& sum : sums[0]) sum = static_cast<float>(static_cast<double>(draws) * random.uniform());
         std::fill_n(sums[0].begin(), chains, 0.0F);  // the first never moves
         store.close_segment(sums, chains, draws);
