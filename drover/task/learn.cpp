@@ -231,6 +231,14 @@ void compare_with_data(std::span<const Value> reference, std::size_t variables, 
                          found.pair_rms <= std::max(most.pair_rms, 2 * mean.pair_rms);
 }
 
+/// Seconds that the samples of a comparison will take, by what those of the training took: of pmp, whose samples are
+/// dear and nearly all of its training; those of other methods cost little.
+double seconds_of_comparison(const TrainOptions& train, const FitSummary& fit, double seconds) {
+  if (train.method != TrainMethod::pmp || fit.iterations == 0) return 0;
+  const double drawn = static_cast<double>(fit.iterations) * train.sampler.chains * train.sampler.sweeps;
+  return seconds / drawn * static_cast<double>(most_compared) * compare_sweeps;
+}
+
 /// Whether several ranks share the work.
 bool is_shared(TrainMethod method) {
   return method == TrainMethod::gibbs || method == TrainMethod::gwg || method == TrainMethod::block_gibbs;
@@ -292,9 +300,11 @@ void learn_rows(const DataTable& table, const LearnOptions& options, const RunCo
   const auto keeper = by_parts ? nullptr : make_state_keeper(options.checkpoint, run, sharing);
   train_with.parts = part_log.get();
   train_with.fit.keeper = keeper.get();
+  const double trained_from = control.seconds();
   TrainResult trained = train(result.machine, {training, table.variables()}, train_with, part, held_out);
   if (keeper) keeper->wait();
   result.fit = std::move(trained.summary);
+  const double comparing = seconds_of_comparison(train_with, result.fit, control.seconds() - trained_from);
   result.objective = std::move(trained.objective);
   if (!ranks.is_first()) return;
   if (!result.fit.held_out_log_likelihood.empty()) {
@@ -310,7 +320,9 @@ void learn_rows(const DataTable& table, const LearnOptions& options, const RunCo
   else if (result.fit.stopped)
     warnings.push_back(fmt::format("the time limit came after {} of {} steps: this is the model so far",
                                    result.fit.iterations, train_with.fit.iterations));
-  if (!result.fit.diverged && !control.should_stop())
+  if (comparing > control.seconds_left())
+    warnings.emplace_back("no time was left to compare samples of the model with the data");
+  else if (!result.fit.diverged && !control.should_stop())
     compare_with_data(held_out.empty() ? training : held_out, table.variables(), options, result);
   provenance.seconds = control.seconds() - start;
 }
