@@ -99,6 +99,7 @@ int run_serve(const Call& call, const ServeOptions& asked) {
   LiveOptions options;
   options.memory_limit_bytes = static_cast<std::size_t>(asked.memory_limit * 0x1p30);
   if (!call.arguments.empty()) options.input = call.arguments[0];
+  options.is_file = !is_image(options.input);
   options.report_samples = [](const Samples& answer) { return page_of(answer, to_json(answer).text()); };
   options.report_marginals = [](const Marginals& answer, const Model& model) {
     return page_of(answer, model, to_json(answer).text());

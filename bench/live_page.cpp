@@ -164,8 +164,7 @@ std::map<std::string, double> thread_seconds() {
   return seconds;
 }
 
-/// The server's part of it, counted: a client takes ten pictures a second over HTTP, with the mean every third
-/// time, as the page does. The sampler loses no more than the time it makes pictures itself and the processor
+/// The server's part of it, counted: a client takes pictures over HTTP as the page does. The sampler loses no more than the time it makes pictures itself and the processor
 /// time of the threads that send them.
 void frames(std::uint32_t side) {
   parallel_for(0, 1000, [](int) { std::this_thread::sleep_for(std::chrono::microseconds(50)); });
@@ -177,23 +176,31 @@ void frames(std::uint32_t side) {
   server.wait_until_serving();
   const std::string host = fmt::format("Host: 127.0.0.1:{}\r\n", server.port()), address = server.address();
   testing::Socket client("127.0.0.1", server.port());  // stays connected, as a browser does
-  const auto ask = [&](const std::string& path, const std::string& lines) {
-    client.send("GET " + path + " HTTP/1.1\r\n" + lines + "\r\n");
-    return testing::parse_reply(client.receive_answer());
-  };
-  const testing::Reply entry = ask("/" + address.substr(address.find("?token=")), host);
+  client.send("GET /" + address.substr(address.find("?token=")) + " HTTP/1.1\r\n" + host + "\r\n");
+  const testing::Reply entry = testing::parse_reply(client.receive_answer());
   const auto with_server = thread_seconds();
   const std::size_t begin = entry.head.find("Set-Cookie: ") + 12;
   const std::string known =
       host + "Cookie: " + entry.head.substr(begin, entry.head.find(';', begin) - begin) + "\r\n";
-  std::string version = "0";
-  const auto take = [&](bool mean) {
-    const testing::Reply reply = ask("/api/picture?after=" + version + (mean ? "" : "&state"), known);
-    const auto length =
-        static_cast<unsigned char>(reply.body.at(0)) + 256U * static_cast<unsigned char>(reply.body.at(1));
-    const json said = json::parse(reply.body.substr(4, length));
-    version = said["version"];
-    return std::pair<double, double>(said["frame_seconds"], said["sweeps"]);
+  std::string version = "0", mean = "0";
+  int pictures = 0;
+  // The pictures of a second, as many pixels of them as a page of 1400 shows.
+  const auto take = [&] {
+    client.send("GET /api/pictures?across=437&after=" + version + "&mean=" + mean + " HTTP/1.1\r\n" + known +
+                "\r\n");
+    while (!client.receive_line().empty()) continue;
+    std::pair<double, double> last;
+    for (std::string part = client.receive_chunk(); !part.empty(); part = client.receive_chunk()) {
+      if (part.size() == 4) continue;
+      const auto length =
+          static_cast<unsigned char>(part.at(4)) + 256U * static_cast<unsigned char>(part.at(5));
+      const json said = json::parse(part.substr(8, length));
+      version = said["version"];
+      mean = said["mean_version"];
+      last = {said["frame_seconds"], said["sweeps"]};
+      ++pictures;
+    }
+    return last;
   };
   const auto serving_seconds = [&] {
     double sum = 0;
@@ -201,15 +208,11 @@ void frames(std::uint32_t side) {
       if (with_server.contains(thread) && !before.contains(thread)) sum += seconds;
     return sum;
   };
-  for (int turn = 0; turn < 10; ++turn) take(true);
+  const auto [first_seconds, first_sweeps] = take();
   const double start = now(), sent = serving_seconds();
-  const auto [first_seconds, first_sweeps] = take(true);
-  constexpr int pictures = 100;
+  pictures = 0;
   std::pair<double, double> last;
-  for (int turn = 1; turn <= pictures; ++turn) {
-    while (now() - start < 0.1 * turn) std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    last = take(turn % 3 == 0);
-  }
+  while (now() - start < 10) last = take();
   const double seconds = now() - start, made = last.first - first_seconds, sending = serving_seconds() - sent;
   fmt::print(
       "{0} x {0}: {1} pictures in {2:.1f} s beside {3:.0f} sweeps; making them took the sampler {4:.2f} % of "

@@ -43,6 +43,8 @@ double predict_bytes(const ClusterTree& tree) {
 
 std::string readable_bytes(double bytes) {
   if (!(bytes < 0x1p60)) return fmt::format("2^{:.0f} bytes", std::log2(bytes));
+  if (bytes < 0x1p20)
+    return bytes < 0x1p10 ? fmt::format("{:.0f} bytes", bytes) : fmt::format("{:.1f} kB", bytes / 0x1p10);
   return bytes < 0x1p30 ? fmt::format("{:.1f} MB", bytes / 0x1p20) : fmt::format("{:.1f} GB", bytes / 0x1p30);
 }
 

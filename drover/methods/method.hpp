@@ -114,8 +114,8 @@ std::string why_not(const Method& method, const Problem& problem, Task task);
 /// Whether other methods heed this option and this one does not.
 bool is_unheeded(const Method& method, std::string_view option);
 
-/// The names of such options that were set.
-std::vector<std::string> unused_options(const Method& method, Task task, const InferenceOptions& options);
+/// The names of such options that were set. `given` describes the options of the task (describe() of InferenceOptions).
+std::vector<std::string> unused_options(const Method& method, Task task, const OptionList& given);
 
 /// Whether the method names this option among those it heeds.
 bool heeds(const Method& method, std::string_view option);

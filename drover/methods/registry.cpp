@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cassert>
 #include <cmath>
 #include <vector>
@@ -116,8 +117,9 @@ Graph Problem::table_graph(const Evidence& decided) const {
 
 std::size_t Problem::memory_limit_bytes() const {
   if (options_.memory_limit) return static_cast<std::size_t>(*options_.memory_limit * 1e9);
-  return static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES)) *
-         static_cast<std::size_t>(sysconf(_SC_PAGE_SIZE)) / 2;
+  static const std::size_t half = static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES)) *
+                                  static_cast<std::size_t>(sysconf(_SC_PAGE_SIZE)) / 2;
+  return half;
 }
 
 const ExactPlan& Problem::exact_plan() const {
@@ -203,16 +205,30 @@ bool is_unheeded(const Method& method, std::string_view option) {
   return !has_word(method.options, option) && has_word(heeded_by_some, option);
 }
 
-std::vector<std::string> unused_options(const Method& method, Task task, const InferenceOptions& options) {
+namespace {
+
+/// What the options of a task are when nothing is set, in the order of their description.
+std::vector<Detail> default_values(Task task) {
+  InferenceOptions defaults;
+  OptionList list;
+  describe(list, defaults, task);
+  std::vector<Detail> values;
+  for (const Option& option : list.options()) values.push_back(option.value());
+  return values;
+}
+
+}  // namespace
+
+std::vector<std::string> unused_options(const Method& method, Task task, const OptionList& given) {
+  // Made once, and the cheap questions first: a call on a small model takes microseconds.
+  static const std::array defaults = {default_values(Task::marginals), default_values(Task::map),
+                                      default_values(Task::logz), default_values(Task::sample)};
+  const std::vector<Detail>& usual = defaults.at(static_cast<std::size_t>(task));
+  assert(given.options().size() == usual.size());
   std::vector<std::string> names;
-  InferenceOptions given = options, defaults;
-  OptionList given_list, default_list;
-  describe(given_list, given, task);
-  describe(default_list, defaults, task);
-  for (std::size_t k = 0; k < given_list.options().size(); ++k) {
-    const Option& option = given_list.options()[k];
-    // The cheap questions first: a call on a small model takes microseconds.
-    if (option.text() == default_list.options()[k].text()) continue;
+  for (std::size_t k = 0; k < usual.size(); ++k) {
+    const Option& option = given.options()[k];
+    if (option.value().value() == usual[k].value()) continue;
     if (is_unheeded(method, option.name)) names.push_back(option.name);
   }
   return names;

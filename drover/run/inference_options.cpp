@@ -18,8 +18,10 @@ void describe_chains(OptionList& list, InferenceOptions& options, Task task) {
                "128 (gibbs, primal-dual; 4 beyond two million variables), 64 (blocked-gibbs), 32 "
                "(swendsen-wang and its kin), 16 (tempering, gwg, herded-gibbs), 16 or on large models 2 "
                "(mean-field)");
-      list.add("sweeps", "N", "sweeps after burn-in", chains.sweeps, {1, large},
-               "twice the burn-in; with a time limit or a target, until then");
+      list.add(
+          "sweeps", "N", "sweeps after burn-in", chains.sweeps, {1, large},
+          "twice the burn-in; with a target until it is met, with a time limit until R-hat is at most 1.01 "
+          "with enough draws or the time is up");
       break;
     case Task::sample:
       list.add("chains", "N", "independent chains", chains.count, {1, 1 << 20},
@@ -43,7 +45,9 @@ void describe_chains(OptionList& list, InferenceOptions& options, Task task) {
   }
   if (sampling) {
     list.add("burn-in", "N", "sweeps discarded first", chains.burn_in, {0, large},
-             "10^9 updates, between 100 and 1000 sweeps; with a time limit a third of it");
+             task == Task::marginals
+                 ? "10^9 updates, between 100 and 1000 sweeps; with a time limit a third of the run"
+                 : "10^9 updates, between 100 and 1000 sweeps; with a time limit a third of it");
     list.add("thin", "N", "keep every N-th sweep", chains.thin, {1, large});
     list.add("target-rhat", "X", "stop when the largest R-hat falls to X with enough draws",
              chains.target_rhat, {1e-9, 10}, "no such rule");

@@ -127,21 +127,25 @@ std::vector<Finding> ExactNetwork::with(std::span<const Finding> findings, Varia
   return more;
 }
 
+void check_joint(const Model& model, std::span<const VariableId> variables) {
+  constexpr std::size_t most_entries = 4096;
+  std::size_t entries = 1;
+  for (VariableId v : variables) {
+    if (v >= model.variable_count()) throw Error(ErrorKind::usage, fmt::format("there is no variable {}", v));
+    if (std::ranges::count(variables, v) > 1)
+      throw Error(ErrorKind::usage, fmt::format("{} is picked twice", model.variable_name(v)));
+    entries *= model.cardinalities[v];
+    if (entries > most_entries)
+      throw Error(ErrorKind::usage,
+                  fmt::format("the joint distribution has more than {} entries", most_entries));
+  }
+  if (variables.empty()) throw Error(ErrorKind::usage, "no variable is picked");
+}
+
 std::vector<double> ExactNetwork::joint(std::span<const Finding> findings,
                                         std::span<const VariableId> variables, const RunControl& control) {
   check(findings);
-  std::size_t entries = 1;
-  for (VariableId v : variables) {
-    if (v >= model_.variable_count())
-      throw Error(ErrorKind::usage, fmt::format("there is no variable {}", v));
-    if (std::ranges::count(variables, v) > 1)
-      throw Error(ErrorKind::usage, fmt::format("{} is picked twice", model_.variable_name(v)));
-    entries *= model_.cardinalities[v];
-    if (entries > joint_limit)
-      throw Error(ErrorKind::usage,
-                  fmt::format("the joint distribution has more than {} entries", joint_limit));
-  }
-  if (variables.empty()) throw Error(ErrorKind::usage, "no variable is picked");
+  check_joint(model_, variables);
   const std::lock_guard hold(mutex_);
   const VariableId last = variables.back();
   std::vector<double> table;

@@ -56,14 +56,12 @@ class ExactNetwork {
   // model, stopped when the control ends.
   NetworkAnswer marginals(std::span<const Finding> findings, const RunControl& control = no_control());
   NetworkBest best(std::span<const Finding> findings, const RunControl& control = no_control());
-  /// Last variable fastest. At most `joint_limit` states in all.
+  /// Last variable fastest. Raises what check_joint() does.
   std::vector<double> joint(std::span<const Finding> findings, std::span<const VariableId> variables,
                             const RunControl& control = no_control());
   /// In nats, of every variable with the target; 0 for the target itself.
   std::vector<double> information(std::span<const Finding> findings, VariableId target,
                                   const RunControl& control = no_control());
-
-  static constexpr std::size_t joint_limit = 4096;
 
  private:
   class Weighted;
@@ -80,5 +78,9 @@ class ExactNetwork {
   double log_z_ = 0;
   std::string why_not_;
 };
+
+/// Whether a page may ask for the joint distribution of these: one variable or more of the model, each once,
+/// at most 4096 states in all. Raises usage.
+void check_joint(const Model& model, std::span<const VariableId> variables);
 
 }  // namespace drover

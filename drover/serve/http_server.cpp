@@ -321,6 +321,12 @@ class HttpServer::Engine {
 
 namespace {
 
+HttpServer::Query query_of(const httplib::Request& request) {
+  HttpServer::Query query;
+  for (const auto& [name, value] : request.params) query.emplace(name, value);
+  return query;
+}
+
 void give(HttpAnswer answer, httplib::Response& response) {
   response.status = answer.status;
   for (const auto& [name, value] : answer.headers) response.set_header(name, value);
@@ -337,9 +343,7 @@ HttpServer::~HttpServer() = default;
 void HttpServer::on_get(const std::string& path, Reader reader) {
   engine_->server().Get(
       path, [reader = std::move(reader)](const httplib::Request& request, httplib::Response& response) {
-        Query query;
-        for (const auto& [name, value] : request.params) query.emplace(name, value);
-        give(reader(query), response);
+        give(reader(query_of(request)), response);
       });
 }
 
@@ -366,6 +370,28 @@ void HttpServer::on_events(const std::string& path, Waiter waiter) {
               return sink.write(text.data(), text.size());
             });
       });
+}
+
+void HttpServer::on_stream(const std::string& path, Streamer streamer) {
+  engine_->server().Get(path, [this, streamer = std::move(streamer)](const httplib::Request& request,
+                                                                     httplib::Response& response) {
+    const auto next = std::make_shared<Parts>(streamer(query_of(request)));
+    response.set_chunked_content_provider("application/octet-stream",
+                                          [this, next](std::size_t, httplib::DataSink& sink) {
+                                            if (engine_->stopping() || !sink.is_writable()) return false;
+                                            const std::optional<std::string> part = (*next)();
+                                            if (!part) {
+                                              sink.done();
+                                              return true;
+                                            }
+                                            std::string bytes;
+                                            bytes.reserve(4 + part->size());
+                                            for (unsigned byte = 0; byte < 4; ++byte)
+                                              bytes += static_cast<char>(part->size() >> 8 * byte & 255);
+                                            bytes += *part;
+                                            return sink.write(bytes.data(), bytes.size());
+                                          });
+  });
 }
 
 void HttpServer::on_new_address(std::function<void(const std::string&)> hear) {

@@ -19,6 +19,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -56,6 +57,9 @@ class HttpServer {
   using Changer = std::function<HttpAnswer(const std::string& body)>;
   /// Waits at most so many seconds for something newer than `version`.
   using Waiter = std::function<HttpEvent(std::uint64_t version, double seconds)>;
+  /// The next part of an answer, which may be empty when half a second has brought nothing; no value: the end.
+  using Parts = std::function<std::optional<std::string>()>;
+  using Streamer = std::function<Parts(const Query& query)>;
 
   /// Binds to the port. Raises usage when that cannot be.
   explicit HttpServer(const HttpOptions& options);
@@ -68,6 +72,8 @@ class HttpServer {
   void on_get(const std::string& path, Reader reader);
   void on_post(const std::string& path, Changer changer);
   void on_events(const std::string& path, Waiter waiter);
+  /// Bytes in parts, each behind its length (4 bytes, little end first), as long as the client reads.
+  void on_stream(const std::string& path, Streamer streamer);
   /// Called when the token of the last address has been used, from the thread of that request.
   void on_new_address(std::function<void(const std::string& address)> hear);
 

@@ -98,7 +98,7 @@ class LivePage::Engine {
     const Model& model = open->model();
     JsonObject object;
     object.add("name", open->name());
-    object.add("input", options_.input.empty() ? open->name() : options_.input);
+    object.add("file", options_.is_file ? options_.input : "");
     object.add("variables", model.variable_count());
     object.add("factors", model.factor_count());
     object.add("bayes", model.kind == ModelKind::bayes);
@@ -282,6 +282,7 @@ class LivePage::Engine {
     const auto open = subject();
     const std::vector<VariableId> variables = variables_in(question);
     const std::vector<Finding> findings = findings_in(question);
+    check_joint(open->model(), variables);
     JsonObject object;
     object.add("variables", variables);
     if (ExactNetwork* const exact = exact_or_null(*open)) {
@@ -380,9 +381,24 @@ class LivePage::Engine {
 
   void add_picture(HttpServer& server) {
     server.on_get("/api/picture", [this](const auto& query) {
-      HttpEvent event = subject()->picture().frame(version_in(query, "after"), 0.5, !query.contains("state"));
+      PictureView view{.version = version_in(query, "after")};
+      std::string frame = subject()->picture().frame(view, 0.5);
       const std::string type = "application/octet-stream";
-      return event.text.empty() ? HttpAnswer{"", type, 204, {}} : HttpAnswer{std::move(event.text), type};
+      return frame.empty() ? HttpAnswer{"", type, 204, {}} : HttpAnswer{std::move(frame), type};
+    });
+    // One answer brings several pictures: a request of its own would cost the browser more than showing one.
+    // It ends after a second, so that a viewer who is slow is never further behind.
+    server.on_stream("/api/pictures", [this](const auto& query) -> HttpServer::Parts {
+      const auto across = std::min<std::uint64_t>(version_in(query, "across"), 1U << 20);
+      const PictureView seen{version_in(query, "after"), version_in(query, "mean"),
+                             static_cast<std::uint32_t>(across)};
+      const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(1);
+      const auto open = subject();
+      open->picture();  // raises when there is none
+      return [this, open, end, view = seen]() mutable -> std::optional<std::string> {
+        if (std::chrono::steady_clock::now() >= end || open != subject()) return {};
+        return open->picture().frame(view, 0.5);
+      };
     });
     server.on_get("/api/picture/seen", [this](const auto&) {
       return HttpAnswer{std::string(options_.seen.begin(), options_.seen.end()), "application/octet-stream"};

@@ -15,7 +15,8 @@
 //   POST /api/run/pause, /api/run/continue, /api/run/stop
 //   GET  /api/run/events      snapshots of the run as server-sent events
 //   GET  /api/run/figures, /api/run/report, /api/run/draws.npz, /api/run/draws.csv: what it has to say so far
-//   GET  /api/picture         ?after=VERSION: the next frame (live_picture.hpp); &state without its mean
+//   GET  /api/picture         ?after=VERSION: the next frame, whole (live_picture.hpp)
+//   GET  /api/pictures        ?after=VERSION&mean=VERSION&across=PIXELS: frames for a second, as they are made
 //   GET  /api/picture/seen    the noisy image, a byte per pixel
 //   POST /api/picture/change  {temperature, field, method, seed, paused, clear, strokes}
 //   POST /api/open            {example} -> another of the embedded examples
@@ -38,11 +39,12 @@
 namespace drover {
 
 struct LiveOptions {
-  std::string
-      input{};  ///< what the model is called on the command line; empty: the embedded examples are shown
+  /// What the model is called on the command line; empty: the embedded examples are shown.
+  std::string input{};
   std::size_t memory_limit_bytes = std::size_t{1} << 30;
   double seconds_per_request = 20;
   std::uint64_t seed = 1;
+  bool is_file = true;  ///< whether other commands can read the model from `input`
   /// How the model is looked at as a picture; unset: as picture_shape() sees it.
   std::optional<PictureShape> picture{};
   /// The noisy image that the model is to clean, a byte per pixel; may be empty.

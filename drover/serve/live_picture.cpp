@@ -61,6 +61,39 @@ std::string as_bits(std::span<const std::uint8_t> values) {
   return bits;
 }
 
+/// A picture with fewer pixels: of each of across x down parts the one in the middle.
+std::string thinned(const std::string& pixels, bool bits, std::size_t width, std::size_t height,
+                    std::size_t across, std::size_t down) {
+  std::vector<std::size_t> columns(across);
+  for (std::size_t x = 0; x < across; ++x) columns[x] = (2 * x + 1) * width / (2 * across);
+  const auto* const all = reinterpret_cast<const unsigned char*>(pixels.data());
+  std::string thin(bits ? (across * down + 7) / 8 : across * down, '\0');
+  for (std::size_t y = 0, i = 0; y < down; ++y) {
+    const std::size_t row = (2 * y + 1) * height / (2 * down) * width;
+    if (!bits) {
+      for (std::size_t column : columns) thin[i++] = static_cast<char>(all[row + column]);
+      continue;
+    }
+    for (std::size_t column : columns) {
+      const std::size_t at = row + column;
+      const unsigned bit = all[at / 8] >> at % 8 & 1U;
+      thin[i / 8] = static_cast<char>(static_cast<unsigned char>(thin[i / 8]) | bit << i % 8);
+      ++i;
+    }
+  }
+  return thin;
+}
+
+/// What can be seen of the picture at a moment; nobody changes it.
+struct Published {
+  std::uint64_t version = 0, mean_version = 0;
+  JsonObject figures;
+  std::string state;
+  std::size_t width = 0, height = 0;  ///< of the state
+  bool bits = false;
+  std::shared_ptr<const std::string> mean;
+};
+
 }  // namespace
 
 class LivePicture::Engine {
@@ -111,15 +144,48 @@ class LivePicture::Engine {
     changed_.notify_all();
   }
 
-  HttpEvent frame(std::uint64_t version, double seconds, bool with_mean) {
-    std::unique_lock lock(mutex_);
-    asked_ = Clock::now();
-    wanted_ = true;
-    changed_.notify_all();
-    changed_.wait_for(lock, std::chrono::duration<double>(seconds),
-                      [&] { return version_ > version || ending_; });
-    if (version_ <= version) return {};
-    return {version_, with_mean ? frame_ + mean_ : frame_};
+  std::string frame(PictureView& view, double seconds) {
+    std::shared_ptr<const Published> newest;
+    {
+      std::unique_lock lock(mutex_);
+      const Clock::time_point now = asked_ = Clock::now();
+      wanted_ = true;
+      changed_.notify_all();
+      // One that was made long before somebody looked is not what they came for.
+      constexpr double long_ago = 0.2;
+      const auto is_new = [&] {
+        const bool stands = paused_ || !error_.empty();
+        return version_ > view.version && (stands || seconds_between(shown_, now) < long_ago);
+      };
+      changed_.wait_for(lock, std::chrono::duration<double>(seconds), [&] { return is_new() || ending_; });
+      if (!is_new()) return {};
+      newest = published_;
+    }
+    const bool with_mean = newest->mean && newest->mean_version != view.mean;
+    view.version = newest->version;
+    view.mean = newest->mean_version;
+    JsonObject figures = newest->figures;
+    std::string pixels;
+    // All of them, or as many as are seen; members of the JSON say how many.
+    const auto add = [&](const std::string& all, bool bits, std::size_t width, std::size_t height,
+                         const char* across_name, const char* down_name) {
+      const bool thin = view.across > 0 && view.across < width;
+      const std::size_t across = thin ? view.across : width,
+                        down =
+                            thin ? std::max<std::size_t>(1, (across * height + width / 2) / width) : height;
+      figures.add(across_name, across);
+      figures.add(down_name, down);
+      pixels += thin ? thinned(all, bits, width, height, across, down) : all;
+    };
+    add(newest->state, newest->bits, newest->width, newest->height, "across", "down");
+    if (with_mean) add(*newest->mean, false, shape_.width, shape_.height, "mean_across", "mean_down");
+    const std::string text = figures.line();
+    std::string whole;
+    whole.reserve(4 + text.size() + pixels.size());
+    for (unsigned byte = 0; byte < 4; ++byte) whole += static_cast<char>(text.size() >> 8 * byte & 255);
+    whole += text;
+    whole += pixels;
+    return whole;
   }
   std::uint64_t sweeps() {
     const std::lock_guard hold(mutex_);
@@ -134,7 +200,7 @@ class LivePicture::Engine {
     } catch (const std::exception& failure) {
       const std::lock_guard hold(mutex_);
       error_ = failure.what();
-      publish({}, {});
+      publish({});
     }
   }
 
@@ -234,7 +300,7 @@ class LivePicture::Engine {
     const Clock::time_point start = Clock::now();
     const auto [columns, rows] = sheet();
     const std::size_t width = columns * (shape_.width + 1) - 1, height = rows * (shape_.height + 1) - 1;
-    std::string state(width * height, '\0'), mean(shape_.size(), '\0');
+    std::string state(width * height, '\0');
     const auto bytes = [](std::string& text) {
       return std::span(reinterpret_cast<std::uint8_t*>(text.data()), text.size());
     };
@@ -257,20 +323,28 @@ class LivePicture::Engine {
       }
     }
     // A change is seen at once.
-    const bool due =
-        mean_.empty() || fresh_ || paused_ || seconds_between(meant_, Clock::now()) >= 1 / most_means;
-    if (due) {
+    if (!mean_ || fresh_ || paused_ || seconds_between(meant_, Clock::now()) >= 1 / most_means) {
+      std::string mean(shape_.size(), '\0');
       sampler_->mean(bytes(mean));
       std::uint64_t total = 0;
       for (std::uint8_t one : bytes(mean)) total += one;
       if (shape_.levels) level_ = static_cast<double>(total) / 255 / static_cast<double>(shape_.size());
+      mean_ = std::make_shared<const std::string>(std::move(mean));
+      mean_version_ = newer_than(mean_version_);
       meant_ = Clock::now();
       fresh_ = false;
     }
 
     const std::lock_guard hold(mutex_);
     const double seconds = seconds_between(begun_, Clock::now()) - rested_;
-    JsonObject object;
+    Published made;
+    made.state = std::move(state);
+    made.width = width;
+    made.height = height;
+    made.bits = packed;
+    made.mean = mean_;
+    made.mean_version = mean_version_;
+    JsonObject& object = made.figures;
     object.add("width", width);
     object.add("height", height);
     object.add("bits", packed);
@@ -283,19 +357,24 @@ class LivePicture::Engine {
     object.add("sweeps_per_second", rate);
     object.add("updates_per_nanosecond",
                rate * static_cast<double>(model_.variable_count()) * sampler_->chains() / 1e9);
-    if (due) mean_ = std::move(mean);
     object.add("frame_seconds", frame_seconds_);  // of those before: for whoever measures what looking costs
-    publish(object, state);
+    publish(std::move(made));
     frame_seconds_ += seconds_between(start, Clock::now());
   }
 
-  /// With the lock held.
-  void publish(JsonObject object, const std::string& state) {
-    // Larger than any version before, of other pictures too.
+  /// Larger than any version before, of other pictures too.
+  static std::uint64_t newer_than(std::uint64_t version) {
     const auto now =
         std::chrono::duration_cast<std::chrono::microseconds>(Clock::now().time_since_epoch()).count();
-    version_ = std::max(version_ + 1, static_cast<std::uint64_t>(now));
+    return std::max(version + 1, static_cast<std::uint64_t>(now));
+  }
+
+  /// With the lock held.
+  void publish(Published made) {
+    made.version = version_ = newer_than(version_);
+    JsonObject& object = made.figures;
     object.add("version", std::to_string(version_));
+    object.add("mean_version", std::to_string(made.mean_version));
     object.add("image_width", shape_.width);
     object.add("image_height", shape_.height);
     object.add("states", shape_.states);
@@ -307,13 +386,7 @@ class LivePicture::Engine {
     object.add("seed", seed_);
     object.add("paused", paused_);
     object.add("error", error_);
-    const std::string text = object.line();
-    std::string whole;
-    whole.reserve(4 + text.size() + state.size());
-    for (unsigned byte = 0; byte < 4; ++byte) whole += static_cast<char>(text.size() >> 8 * byte & 255);
-    whole += text;
-    whole += state;
-    frame_ = std::move(whole);
+    published_ = std::make_shared<const Published>(std::move(made));
     wanted_ = false;
     shown_ = Clock::now();
     shown_sweeps_ = sweeps_;
@@ -330,7 +403,8 @@ class LivePicture::Engine {
   std::atomic<bool> paused_ = false;
   PictureChange pending_;
   std::uint64_t version_ = 0, sweeps_ = 0;
-  std::string frame_, mean_, error_;
+  std::shared_ptr<const Published> published_;  ///< null: no frame yet
+  std::string error_;
   Clock::time_point asked_ = Clock::now(), shown_{};
 
   // Of the sampling thread; the others read them only in frames.
@@ -341,6 +415,8 @@ class LivePicture::Engine {
   std::int64_t held_count_ = 0;
   bool fresh_ = true;  ///< something was changed since the mean was taken
   double level_ = 0;   ///< the mean of the mean
+  std::shared_ptr<const std::string> mean_;
+  std::uint64_t mean_version_ = 0;
   Clock::time_point meant_{};
   std::unique_ptr<PictureSampler> sampler_;
   Clock::time_point begun_ = Clock::now();
@@ -356,8 +432,8 @@ LivePicture::~LivePicture() = default;
 void LivePicture::change(const PictureChange& change) {
   engine_->change(change);
 }
-HttpEvent LivePicture::frame(std::uint64_t version, double seconds, bool with_mean) {
-  return engine_->frame(version, seconds, with_mean);
+std::string LivePicture::frame(PictureView& view, double seconds) {
+  return engine_->frame(view, seconds);
 }
 std::uint64_t LivePicture::sweeps() {
   return engine_->sweeps();

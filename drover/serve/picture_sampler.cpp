@@ -41,7 +41,7 @@ class EditedChains final : public PictureSampler {
       log_odds_.push_back(graph.unary_of(v)[1] - graph.unary_of(v)[0]);
   }
 
-  std::string_view summary() const override { return "64 chains of a model that is edited (primal-dual)"; }
+  std::string_view summary() const override { return "primal-dual, 64 chains"; }
   std::uint32_t chains() const override { return DynamicModel::lanes; }
   void set_terms(const PictureTerms& terms) override {
     for (std::size_t v = 0; v < log_odds_.size(); ++v)
@@ -219,7 +219,7 @@ class LatticePicture final : public GibbsPicture {
     rebuild();
   }
 
-  std::string_view summary() const override { return "one chain (Gibbs, by the colours of a checkerboard)"; }
+  std::string_view summary() const override { return "Gibbs by colours, one chain"; }
   void read(std::uint32_t, std::span<std::uint8_t> values) const override { chains_->read_lattice(values); }
   void mean(std::span<std::uint8_t> levels) const override {
     const float scale = chains_->draws > 0 ? static_cast<float>(255 / chains_->draws) : 0;
@@ -275,7 +275,7 @@ class GraphPicture final : public GibbsPicture {
   }
 
   std::string_view summary() const override {
-    return chains() == 1 ? "one chain (Gibbs)" : "64 chains (Gibbs)";
+    return chains() == 1 ? "Gibbs, one chain" : "Gibbs, 64 chains";
   }
   void read(std::uint32_t chain, std::span<std::uint8_t> values) const override {
     const Graph& graph = problem_->graph();
@@ -397,7 +397,7 @@ std::unique_ptr<PictureSampler> make_picture_sampler(const Model& model, const P
   if (shape.is_grid && shape.states == 2 && shape.size() >= one_chain_from) {
     const Graph graph = compile(model);
     if (graph.is_spin())
-      if (auto lattice = recognise_lattice(spin_graph(graph)); lattice && lattice->is_checkerboard())
+      if (auto lattice = recognise_lattice(graph); lattice && lattice->is_checkerboard())
         return std::make_unique<LatticePicture>(std::move(*lattice), shape, seed);
   }
   return std::make_unique<GraphPicture>(model, shape, seed);

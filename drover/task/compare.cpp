@@ -148,7 +148,8 @@ void test_by_permutation(const DataTable& a, const DataTable& b, std::span<const
     as_far += squared_mmd(one, other) >= mmd;
     as_far_pairs += statistic_distance(one, other).pair_rms >= pairs;
   }
-  result.rows_tested = std::max(from_a, from_b);
+  result.rows_tested[0] = from_a;
+  result.rows_tested[1] = from_b;
   result.p_value_mmd = static_cast<double>(as_far + 1) / static_cast<double>(done + 1);
   result.p_value_pairs = static_cast<double>(as_far_pairs + 1) / static_cast<double>(done + 1);
   if (done < deals)
@@ -232,9 +233,10 @@ Judgement judge(const CompareResult& result) {
     return {Verdict::bad, fmt::format("The sets differ by more than chance explains ({}).", figures)};
   if (p <= 0.05)
     return {Verdict::caution, fmt::format("The sets may differ ({}); more rows would tell.", figures)};
-  return with_warnings({Verdict::good, fmt::format("{} of either set cannot be told apart ({}).",
-                                                   counted(result.rows_tested, "row"), figures)},
-                       result.provenance.warnings);
+  return with_warnings(
+      {Verdict::good, fmt::format("{} and {} rows of the two sets cannot be told apart ({}).",
+                                  result.rows_tested[0], result.rows_tested[1], figures)},
+      result.provenance.warnings);
 }
 
 JsonObject to_json(const CompareResult& result) {
@@ -250,7 +252,7 @@ JsonObject to_json(const CompareResult& result) {
   object.add("pair_difference_rms", result.pair_difference_rms);
   object.add("p_value_mmd", result.p_value_mmd);
   object.add("p_value_pairs", result.p_value_pairs);
-  object.add("rows_tested", result.rows_tested);
+  object.add_raw("rows_tested", fmt::format("[{},{}]", result.rows_tested[0], result.rows_tested[1]));
   add_judgement(judge(result), object);
   object.add("seconds", result.provenance.seconds);
   return object;

@@ -140,10 +140,7 @@ void estimate(const DenoiseOptions& options, const RunControl& control, Denoised
     result.sigma = model.sigma;
   } else {
     result.coupling = options.coupling.value_or(usual_grey_coupling);
-    // Both take texture for noise, each in its own way.
-    result.sigma = options.sigma
-                       ? *options.sigma
-                       : std::min(estimate_sigma_grey(result.noisy), estimate_sigma_median(result.noisy));
+    result.sigma = options.sigma ? *options.sigma : estimate_sigma_grey(result.noisy);
   }
 }
 
@@ -288,7 +285,10 @@ Denoised denoise(const GreyImage& image, const DenoiseOptions& options, const Ru
     provenance.method = method.name;
     provenance.warnings.insert(provenance.warnings.end(), facts.warnings.begin(), facts.warnings.end());
     provenance.details = std::move(facts.details);
-    for (const std::string& name : unused_options(method, task, options.inference))
+    InferenceOptions given = options.inference;
+    OptionList list;
+    describe(list, given, task);
+    for (const std::string& name : unused_options(method, task, list))
       provenance.warnings.push_back(
           fmt::format("the option {} has no effect: method {} does not use it", name, method.name));
     if (control.stop_requested()) provenance.warnings.emplace_back("interrupted: this is the result so far");

@@ -18,19 +18,27 @@ namespace drover {
 
 namespace {
 
-/// `ran`: the options that other methods heed and this one does not are left out.
-Details resolved_options(const InferenceOptions& options, Task task, const Details& resolved,
-                         const Method* ran = nullptr) {
-  InferenceOptions copy = options;
-  OptionList list;
-  describe(list, copy, task);
-  Details values;
-  add_stated(options, values);
-  const Details given = option_values(list, resolved);
-  for (const auto& [name, value] : given.entries())
-    if (ran == nullptr || !is_unheeded(*ran, name)) values[name] = value;
-  return values;
-}
+/// Options with their description, for what an answer says of them.
+struct DescribedOptions {
+  DescribedOptions(const InferenceOptions& given, Task task) : options(given) {
+    describe(list, options, task);
+  }
+  DescribedOptions(const DescribedOptions&) = delete;
+  DescribedOptions& operator=(const DescribedOptions&) = delete;
+
+  /// The options that other methods heed and `ran` does not are left out.
+  Details resolved(const Details& settled, const Method* ran = nullptr) const {
+    Details values;
+    add_stated(options, values);
+    const Details given = option_values(list, settled);
+    for (const auto& [name, value] : given.entries())
+      if (ran == nullptr || !is_unheeded(*ran, name)) values[name] = value;
+    return values;
+  }
+
+  InferenceOptions options;
+  OptionList list;  ///< bound to them
+};
 
 /// Marginal MAP has no method of its own in the registry: it heeds the seed and the memory limit alone.
 void state_options_of_best_values(const InferenceOptions& options, Provenance& provenance) {
@@ -152,22 +160,24 @@ Answer answer_question(const Model& model, const InferenceOptions& options, Task
     provenance.because = choice.because;
     provenance.seed = options.seed;
     provenance.warnings = model.warnings;
-    if (task == Task::sample)
-      provenance.options = resolved_options(options, task, {});  // for whoever takes draws
+    const DescribedOptions described(options, task);
+    if (task == Task::sample) provenance.options = described.resolved({});  // for whoever takes draws
     fill_model(model, stated, graph, answer);
     begin(answer, graph);
     auto result = run_in_time(problem, task, control, choice, run);
     if (!control.ranks().is_first()) return;
     provenance.method = choice.method->name;
     provenance.because = choice.because;
-    const Method& ran = result.method.empty() ? *choice.method : method_named(result.method);
+    // Two samplers in turns are no method of the registry.
+    const auto named = std::ranges::find(all_methods(), std::string_view(result.method), &Method::name);
+    const Method& ran = named == all_methods().end() ? *choice.method : *named;
     if (!result.method.empty()) {
       provenance.method = result.method;
       provenance.because = result.because;
     }
     fill_run(result, answer);
-    provenance.options = resolved_options(options, task, result.resolved, &ran);
-    for (const std::string& name : unused_options(ran, task, options))
+    provenance.options = described.resolved(result.resolved, &ran);
+    for (const std::string& name : unused_options(ran, task, described.list))
       provenance.warnings.push_back(
           fmt::format("the option {} has no effect: method {} does not use it", name, ran.name));
     if (control.stop_requested()) provenance.warnings.emplace_back("interrupted: this is the result so far");
@@ -199,7 +209,8 @@ void check_distributions(const Distributions& distributions, const std::string& 
 void nothing_before(const ModelAnswer&, const Graph&) {}
 
 // A distribution per variable of the model from those of the free ones; the others are point masses.
-Distributions spread(const Graph& graph, const Model& model, const Distributions& free, bool point_masses) {
+Distributions spread(const Graph& graph, const Model& model, Distributions&& free, bool point_masses) {
+  if (graph.size() == graph.model_size() && free.size() == graph.size()) return std::move(free);
   Distributions all;
   all.assign(model.cardinalities, 0);
   for (std::size_t v = 0; v < graph.model_size(); ++v) {
@@ -212,7 +223,8 @@ Distributions spread(const Graph& graph, const Model& model, const Distributions
   return all;
 }
 
-std::vector<double> spread(const Graph& graph, const std::vector<double>& free) {
+std::vector<double> spread(const Graph& graph, std::vector<double>&& free) {
+  if (free.size() == graph.model_size()) return std::move(free);
   std::vector<double> all(graph.model_size(), not_known);
   for (std::size_t f = 0; f < free.size(); ++f) all[graph.model_variable[f]] = free[f];
   return all;
@@ -381,12 +393,12 @@ Marginals marginals(const Model& model, const InferenceOptions& options, const R
         return method.marginals(problem, part);
       },
       [&](MarginalsResult& result, const Graph& graph, Marginals& answer) {
-        answer.probabilities = spread(graph, model, result.marginals, true);
+        answer.probabilities = spread(graph, model, std::move(result.marginals), true);
         if (result.means.empty())
           check_distributions(answer.probabilities, answer.provenance.method, control);
-        answer.mcse = spread(graph, model, result.mcse, false);
-        answer.rhat = spread(graph, result.rhat);
-        answer.ess = spread(graph, result.ess);
+        answer.mcse = spread(graph, model, std::move(result.mcse), false);
+        answer.rhat = spread(graph, std::move(result.rhat));
+        answer.ess = spread(graph, std::move(result.ess));
         answer.exact = result.exact;
         answer.race = std::move(result.race);
         answer.converged = result.converged;

@@ -67,10 +67,10 @@ class RBM(TransformerMixin, _Machine):  # type: ignore[misc]
     n_components : int
         Hidden units.
     learning_rate : float, optional
-        None: what suits the method.
+        None: what suits the method and the number of columns.
     batch_size : int
     n_iter : int
-        Steps of learning, a batch each.
+        Steps of learning, a batch each; not passes over the data.
     method : str
         Where the statistics of the model come from: block-gibbs, pmp, ...; `drover.learn` says which.
     persistent : bool
@@ -99,9 +99,9 @@ class RBM(TransformerMixin, _Machine):  # type: ignore[misc]
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any = None) -> RBM:  # noqa: N803
-        """Learn from the rows of X."""
+        """Learn from the rows of X, all of them: none is kept aside."""
         result = self._learn("rbm", X, hidden=self.n_components, rate=self.learning_rate, batch=self.batch_size,
-                             iterations=self.n_iter, method=self.method, reset=not self.persistent)
+                             iterations=self.n_iter, method=self.method, reset=not self.persistent, held_out=0.0)
         self.components_ = np.array(result.weights.T, dtype=np.float64)
         self.intercept_visible_ = np.array(result.biases[: result.visible], dtype=np.float64)
         self.intercept_hidden_ = np.array(result.biases[result.visible :], dtype=np.float64)
@@ -469,7 +469,7 @@ class CRFTagger(BaseEstimator):  # type: ignore[misc]
         lists = ",".join(f"{name}={path}" for name, path in (self.gazetteers or {}).items())
         self._tagger = _core._fit_tagger(
             X, y, self._grouped(X, documents), algorithm=self.algorithm, l1=self.l1, l2=self.l2, iterations=self.n_iter,
-            min_count=self.min_count, scheme=self.scheme, skip=self.skip or None, templates=self.templates,
+            min_count=self.min_count, scheme=self.scheme, skip=self.skip or None, no_skip=not self.skip or None, templates=self.templates,
             gazetteers=lists or None, held_out=self.held_out, patience=self.patience, seed=_seed(self.random_state))
         self.classes_ = np.array(self._tagger.labels)
         self.verdict_, self.verdict_text_ = self._tagger.verdict, self._tagger.verdict_text

@@ -227,11 +227,13 @@ void bind_marginals(py::module_& module) {
       .def("__repr__", [](const PythonMarginals& a) { return text_of(a); })
       .def(
           "to_json", [](const PythonMarginals& a) { return drover::to_json(a, a.query).text(); },
-          "What the command prints, as a text.")
-      .def("_page",
-           [](const PythonMarginals& a) {
-             return page_of(a, a.model->model, drover::to_json(a, a.query).text(), a.query);
-           })
+          "What the command prints, as a text.", Unlocked())
+      .def(
+          "_page",
+          [](const PythonMarginals& a) {
+            return page_of(a, a.model->model, drover::to_json(a, a.query).text(), a.query);
+          },
+          Unlocked())
       .def(
           "_network_svg",
           [](const PythonMarginals& a) {
@@ -287,9 +289,11 @@ void bind_best_state(py::module_& module) {
       .def("__repr__", [](const PythonBestState& a) { return text_of(a); })
       .def(
           "to_json", [](const PythonBestState& a) { return drover::to_json(a, a.query).text(); },
-          "What the command prints, as a text.")
-      .def("_page",
-           [](const PythonBestState& a) { return page_of(a, drover::to_json(a, a.query).text(), a.query); })
+          "What the command prints, as a text.", Unlocked())
+      .def(
+          "_page",
+          [](const PythonBestState& a) { return page_of(a, drover::to_json(a, a.query).text(), a.query); },
+          Unlocked())
       .def(
           "save",
           [](const PythonBestState& a, const py::object& path) {
@@ -326,8 +330,9 @@ void bind_log_z(py::module_& module) {
       .def("__repr__", [](const PythonLogZ& a) { return text_of(a); })
       .def(
           "to_json", [](const PythonLogZ& a) { return drover::to_json(a).text(); },
-          "What the command prints, as a text.")
-      .def("_page", [](const PythonLogZ& a) { return page_of(a, drover::to_json(a).text()); })
+          "What the command prints, as a text.", Unlocked())
+      .def(
+          "_page", [](const PythonLogZ& a) { return page_of(a, drover::to_json(a).text()); }, Unlocked())
       .def(
           "save",
           [](const PythonLogZ& a, const py::object& path) {
@@ -353,14 +358,14 @@ py::array values_of(const py::object& self, std::optional<VariableId> variable =
           return view(values.data() + *variable, {chains, count}, self, {all * size, chains * all * size});
         return view(values.data(), {chains, count, all}, self, {all * size, chains * all * size, size});
       },
-      draws.arrays.values);
+      draws.arrays->values);
 }
 
 py::array log_scores_of(const py::object& self) {
   const auto& draws = self.cast<const Draws&>();
   const auto chains = static_cast<py::ssize_t>(draws.chains);
   constexpr auto size = static_cast<py::ssize_t>(sizeof(double));
-  return view(draws.arrays.log_scores.data(), {chains, static_cast<py::ssize_t>(draws.count())}, self,
+  return view(draws.arrays->log_scores.data(), {chains, static_cast<py::ssize_t>(draws.count())}, self,
               {size, chains * size});
 }
 
@@ -378,10 +383,10 @@ void save_draws(const Draws& draws, const py::object& path) {
       [&](const auto& values) {
         for (std::size_t row = 0; row < draws.count() * draws.chains; ++row) {
           std::copy_n(values.data() + row * x.size(), x.size(), x.begin());
-          sink.take(static_cast<std::uint32_t>(row % draws.chains), x, draws.arrays.log_scores[row]);
+          sink.take(static_cast<std::uint32_t>(row % draws.chains), x, draws.arrays->log_scores[row]);
         }
       },
-      draws.arrays.values);
+      draws.arrays->values);
   sink.finish(answer);
 }
 
@@ -423,9 +428,11 @@ void bind_draws(py::module_& module) {
       .def("__repr__", [](const Draws& d) { return text_of(d); })
       .def(
           "to_json", [](const Draws& d) { return drover::to_json(static_cast<const Samples&>(d)).text(); },
-          "What the command prints, as a text.")
-      .def("_page",
-           [](const Draws& d) { return page_of(d, drover::to_json(static_cast<const Samples&>(d)).text()); })
+          "What the command prints, as a text.", Unlocked())
+      .def(
+          "_page",
+          [](const Draws& d) { return page_of(d, drover::to_json(static_cast<const Samples&>(d)).text()); },
+          Unlocked())
       .def("save", &save_draws, py::arg("path"),
            "Write the draws as the command does: .npz, .csv, .csv.gz or .nc (ArviZ's layout).")
       .def("to_netcdf", &save_draws, py::arg("path"), "Write the draws in ArviZ's layout.")
@@ -509,7 +516,7 @@ void bind_info(py::module_& module) {
             if (info.about) add_json(*info.about, object);
             return object.text();
           },
-          "What the command prints, as a text.")
+          "What the command prints, as a text.", Unlocked())
       .def("__repr__", [](const PythonModelInfo& info) { return text_of(info); });
 }
 

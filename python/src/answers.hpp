@@ -30,6 +30,9 @@ struct AboutModel : Answer {
   bool interrupted = false;
 };
 
+/// For methods that touch nothing of Python and may take long: its lock is released meanwhile.
+using Unlocked = py::call_guard<py::gil_scoped_release>;
+
 /// A method that is written in Python: the module is imported at the first call.
 inline auto forward(const char* module, const char* function) {
   return [module, function](const py::object& self, const py::args& args, const py::kwargs& kwargs) {

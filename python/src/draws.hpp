@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <variant>
 #include <vector>
 
@@ -18,14 +19,14 @@ struct DrawArrays {
 class ArraySink : public DrawSink {
  public:
   void begin(const ModelAnswer& answer) override {
-    if (answer.max_cardinality > 256) arrays.values = std::vector<std::uint16_t>();
+    if (answer.max_cardinality > 256) arrays->values = std::vector<std::uint16_t>();
   }
   void take(std::uint32_t /*chain*/, std::span<const Value> assignment, double log_score) override {
     std::visit([&](auto& values) { values.insert(values.end(), assignment.begin(), assignment.end()); },
-               arrays.values);
-    arrays.log_scores.push_back(log_score);
+               arrays->values);
+    arrays->log_scores.push_back(log_score);
   }
-  DrawArrays arrays;
+  std::shared_ptr<DrawArrays> arrays = std::make_shared<DrawArrays>();
 };
 
 }  // namespace drover::python

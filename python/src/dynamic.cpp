@@ -8,7 +8,7 @@
 
 #include "arrays.hpp"
 #include "data.hpp"
-#include "drover/compile/graph.hpp"
+#include "drover/compile/stoppable.hpp"
 #include "drover/run/edit_stream.hpp"
 #include "drover/sample/dual/dynamic_model.hpp"
 #include "python_run.hpp"
@@ -21,12 +21,18 @@ namespace {
 class DynamicTalk {
  public:
   DynamicTalk(const StatedModel& stated, std::uint64_t seed, double half_life) {
-    const Graph graph = compile(stated->model);
-    if (graph.size() != graph.model_size())
-      throw Error(ErrorKind::misfit, "a DynamicModel takes no variables of a single state");
-    const std::string why_not = DynamicModel::why_not(graph);
-    if (!why_not.empty()) throw Error(ErrorKind::misfit, "a DynamicModel cannot run this model: " + why_not);
-    model_ = std::make_unique<DynamicModel>(graph, seed, half_life);
+    const std::shared_ptr<const NamedModel> shared = stated.share();
+    PythonRun run;
+    model_ = run([&](const RunControl& control) {
+      const Graph graph = compile(shared->model, {}, PairTables::recognised, control);
+      if (graph.size() != graph.model_size())
+        throw Error(ErrorKind::misfit, "a DynamicModel takes no variables of a single state");
+      const std::string why_not = DynamicModel::why_not(graph);
+      if (!why_not.empty())
+        throw Error(ErrorKind::misfit, "a DynamicModel cannot run this model: " + why_not);
+      return std::make_unique<DynamicModel>(graph, seed, half_life);
+    });
+    run.raise_if_interrupted();
     stream_ = std::make_unique<EditStream>(*model_, stated->model.variable_names, EditStreamOptions{},
                                            [this](std::string_view answer) { answer_ = answer; });
   }

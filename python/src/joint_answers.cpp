@@ -178,12 +178,14 @@ void bind_joint(py::module_& module) {
            "An xarray DataArray: a dimension for each variable.")
       .def(
           "to_json", [](const PythonJoint& a) { return drover::to_json(a, joint_of(a).variables).text(); },
-          "What the command prints, as a text.")
-      .def("_page",
-           [](const PythonJoint& a) {
-             const std::span<const VariableId> of = joint_of(a).variables;
-             return page_of(a, a.model->model, drover::to_json(a, of).text(), of);
-           })
+          "What the command prints, as a text.", Unlocked())
+      .def(
+          "_page",
+          [](const PythonJoint& a) {
+            const std::span<const VariableId> of = joint_of(a).variables;
+            return page_of(a, a.model->model, drover::to_json(a, of).text(), of);
+          },
+          Unlocked())
       .def("__repr__", [](const PythonJoint& a) { return text_of(a); });
 }
 
@@ -227,9 +229,11 @@ void bind_best_states(py::module_& module) {
            "A pandas DataFrame: a row for each state, a column for each variable, and the log score.")
       .def(
           "to_json", [](const PythonBestStates& a) { return drover::to_json(a, a.query).text(); },
-          "What the command prints, as a text.")
-      .def("_page",
-           [](const PythonBestStates& a) { return page_of(a, drover::to_json(a, a.query).text(), a.query); })
+          "What the command prints, as a text.", Unlocked())
+      .def(
+          "_page",
+          [](const PythonBestStates& a) { return page_of(a, drover::to_json(a, a.query).text(), a.query); },
+          Unlocked())
       .def("__repr__", [](const PythonBestStates& a) { return text_of(a); });
 }
 
@@ -275,8 +279,10 @@ void bind_best_values(py::module_& module) {
       .def("to_dict", forward("drover._export", "values_dict"), "{variable: state}.")
       .def(
           "to_json", [](const PythonBestValues& a) { return drover::to_json(a).text(); },
-          "What the command prints, as a text.")
-      .def("_page", [](const PythonBestValues& a) { return page_of(a, drover::to_json(a).text()); })
+          "What the command prints, as a text.", Unlocked())
+      .def(
+          "_page", [](const PythonBestValues& a) { return page_of(a, drover::to_json(a).text()); },
+          Unlocked())
       .def("__repr__", [](const PythonBestValues& a) { return text_of(a); });
 }
 
@@ -352,7 +358,7 @@ void bind_rows(py::module_& module) {
            "A pandas DataFrame with the index of the rows: a column for each state of each variable.")
       .def(
           "to_json", [](const PythonRows& a) { return drover::to_json(a).text(); },
-          "What the command prints, as a text; without the rows.")
+          "What the command prints, as a text; without the rows.", Unlocked())
       .def(
           "save",
           [](const PythonRows& a, const py::object& path) {

@@ -58,7 +58,9 @@ class LiveServer {
   struct State {
     State(const NamedModel& named, std::uint16_t port)
         : server({.port = port, .framed_by_loopback = true}),
-          page(named.model, {.input = named.source.empty() ? "the model" : named.source}, server, control) {}
+          page(named.model,
+               {.input = named.source.empty() ? "the model" : named.source, .is_file = !named.source.empty()},
+               server, control) {}
     RunControl control;
     HttpServer server;
     LivePage page;

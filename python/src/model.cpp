@@ -10,10 +10,12 @@
 
 #include "arrays.hpp"
 #include "drover/core/plural.hpp"
+#include "drover/core/stop_check.hpp"
 #include "drover/draw/network.hpp"
 #include "drover/io/model_file.hpp"
 #include "drover/model/builders.hpp"
 #include "pickling.hpp"
+#include "python_run.hpp"
 #include "stated_model.hpp"
 
 namespace drover::python {
@@ -321,19 +323,28 @@ py::object scores(const StatedModel& stated, py::handle states) {
   if (rows.ndim() < 1 || rows.ndim() > 2 ||
       static_cast<std::size_t>(rows.shape(rows.ndim() - 1)) != variables)
     fail(fmt::format("states: expected arrays of {}", counted(variables, "number")));
-  std::vector<Value> assignment(variables);
-  std::vector<double> all;
-  for (py::ssize_t at = 0; at < rows.size(); at += static_cast<py::ssize_t>(variables)) {
-    for (std::size_t v = 0; v < variables; ++v) {
-      const std::int64_t x = rows.data()[at + static_cast<py::ssize_t>(v)];
-      if (x < 0 || x >= stated->model.cardinalities[v])
-        fail(fmt::format("state of variable {}: {} is out of range: expected 0 to {}",
-                         stated->model.variable_name(static_cast<VariableId>(v)), x,
-                         stated->model.cardinalities[v] - 1));
-      assignment[v] = static_cast<Value>(x);
+  const std::shared_ptr<const NamedModel> shared = stated.share();
+  const Model& model = shared->model;
+  const std::int64_t* const given = rows.data();
+  const auto count = static_cast<std::size_t>(rows.size());
+  PythonRun run;
+  std::vector<double> all = run([&](const RunControl& control) {
+    StopCheck check(control, "the log scores", "were there");
+    std::vector<Value> assignment(variables);
+    std::vector<double> found;
+    for (std::size_t at = 0; at < count; at += variables) {
+      for (std::size_t v = 0; v < variables; ++v) {
+        const std::int64_t x = given[at + v];
+        if (x < 0 || x >= model.cardinalities[v])
+          fail(fmt::format("state of variable {}: {} is out of range: expected 0 to {}",
+                           model.variable_name(static_cast<VariableId>(v)), x, model.cardinalities[v] - 1));
+        assignment[v] = static_cast<Value>(x);
+      }
+      found.push_back(log_score(model, assignment));
+      check.step(variables + model.factor_count());
     }
-    all.push_back(log_score(stated->model, assignment));
-  }
+    return found;
+  });
   return rows.ndim() == 1 ? py::object(py::float_(all.at(0))) : py::object(adopt(std::move(all)));
 }
 
@@ -394,8 +405,10 @@ py::list scopes_of(const StatedModel& stated) {
 
 StatedModel read(const py::object& path) {
   const std::string name = py::str(py::module_::import("os").attr("fspath")(path));
-  py::gil_scoped_release release;
-  return StatedModel(read_model(name), name);
+  PythonRun run;
+  StatedModel stated(run([&](const RunControl& control) { return read_model(name, control); }), name);
+  run.raise_if_interrupted();
+  return stated;
 }
 
 void write(const StatedModel& stated, const py::object& path) {
@@ -409,8 +422,8 @@ template <class Stated>
 auto pickle_model() {
   return py::pickle(
       [](const Stated& stated) {
-        return pickled([&](auto& archive) {
-          NamedModel copy = *stated;
+        return pickled([shared = stated.share()](auto& archive) {
+          NamedModel copy = stated_in(shared);
           visit_all(archive, copy.model, copy.source);
         });
       },
@@ -537,6 +550,7 @@ void bind_model(py::module_& module, py::class_<StatedModel>& model) {
   module.def(
       "grid",
       [](std::uint32_t width, std::uint32_t height, double coupling, double field, bool periodic) {
+        const py::gil_scoped_release release;
         return StatedModel(grid_ising(width, height, periodic, coupling, field));
       },
       "width"_a, "height"_a, py::kw_only(), "coupling"_a = 1.0, "field"_a = 0.0, "periodic"_a = false,

@@ -138,16 +138,17 @@ void visit_observations(Archive& archive, Observations& observed) {
             observed.likelihoods.offsets, observed.likelihoods.log_values);
 }
 
+/// A copy without the index of names, which other threads may be making. Null: empty.
+inline NamedModel stated_in(const std::shared_ptr<const NamedModel>& shared) {
+  return shared ? NamedModel(shared->model, shared->source) : NamedModel(Model{}, "");
+}
+
 template <class Archive, class Answer>
 void visit_about(Archive& archive, AboutModel<Answer>& about) {
   visit_model_answer(archive, about);
-  std::optional<NamedModel> named;
-  if constexpr (loads<Archive>)
-    named.emplace(Model{}, "");
-  else
-    named.emplace(*about.model);
-  visit_all(archive, named->model, named->source, about.query, about.interrupted);
-  if constexpr (loads<Archive>) about.model = std::make_shared<const NamedModel>(std::move(*named));
+  NamedModel named = stated_in(about.model);
+  visit_all(archive, named.model, named.source, about.query, about.interrupted);
+  if constexpr (loads<Archive>) about.model = std::make_shared<const NamedModel>(std::move(named));
 }
 
 /// What a member is decides how it is written.
@@ -216,7 +217,7 @@ void visit_answer(Archive& archive, PythonBestValues& b) {
 
 template <class Archive>
 void visit_answer(Archive& archive, PythonRows& r) {
-  NamedModel named = r.model ? *r.model : NamedModel(Model{}, "");
+  NamedModel named = stated_in(r.model);
   visit_all(archive, r.provenance, r.names.variables, r.names.states, r.query, r.offsets, r.asked, r.cases,
             r.probabilities, r.log_z, r.impossible, r.exact, r.mcse_max, r.not_converged, named.model,
             named.source, r.interrupted);
@@ -233,26 +234,31 @@ template <class Archive>
 void visit_answer(Archive& archive, Draws& d) {
   visit_about(archive, d);
   visit_all(archive, d.Samples::draws, d.independent, d.exact, d.Samples::diagnostics, d.scores,
-            d.arrays.log_scores, d.out);
-  bool wide = d.arrays.values.index() == 1;
+            d.arrays->log_scores, d.out);
+  bool wide = d.arrays->values.index() == 1;
   archive(wide);
-  if (wide && d.arrays.values.index() == 0) d.arrays.values = std::vector<std::uint16_t>();
-  std::visit([&](auto& values) { archive(values); }, d.arrays.values);
+  if (wide && d.arrays->values.index() == 0) d.arrays->values = std::vector<std::uint16_t>();
+  std::visit([&](auto& values) { archive(values); }, d.arrays->values);
 }
 
-/// The bytes of whatever `visitor` visits, under a heading that names the version.
+/// The bytes of whatever `visitor` visits, under a heading that names the version. Visitors touch nothing of
+/// Python, whose lock is released.
 template <class Visitor>
 py::bytes pickled(Visitor visitor) {
   SaveArchive archive;
-  std::string heading = std::string("drover ") + version();
-  archive(heading);
-  visitor(archive);
+  {
+    const py::gil_scoped_release release;
+    std::string heading = std::string("drover ") + version();
+    archive(heading);
+    visitor(archive);
+  }
   return archive.bytes();
 }
 
 template <class Visitor>
 void unpickle(const py::bytes& bytes, Visitor visitor) {
   LoadArchive archive{std::string(bytes)};
+  const py::gil_scoped_release release;
   std::string heading;
   archive(heading);
   if (heading != std::string("drover ") + version())

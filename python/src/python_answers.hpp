@@ -50,11 +50,11 @@ py::array ranked_states(const BestState& answer);
 
 struct Draws : AboutModel<Samples> {
   using AboutModel<Samples>::AboutModel;
-  DrawArrays arrays;
-  std::string out;  ///< the file that took them instead
+  std::shared_ptr<DrawArrays> arrays = std::make_shared<DrawArrays>();  ///< nobody changes them
+  std::string out;                                                      ///< the file that took them instead
 
   /// Of each chain.
-  std::size_t count() const { return chains == 0 ? 0 : arrays.log_scores.size() / chains; }
+  std::size_t count() const { return chains == 0 ? 0 : arrays->log_scores.size() / chains; }
 };
 
 }  // namespace drover::python

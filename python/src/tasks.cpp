@@ -221,8 +221,9 @@ void bind_herd(py::module_& module) {
       .def_property_readonly("interrupted", [](const PythonHerd& h) { return h.interrupted; })
       .def(
           "to_json", [](const PythonHerd& h) { return to_json(h).text(); },
-          "What the command prints, as a text.")
-      .def("_page", [](const PythonHerd& h) { return page_of(h, to_json(h).text()); })
+          "What the command prints, as a text.", Unlocked())
+      .def(
+          "_page", [](const PythonHerd& h) { return page_of(h, to_json(h).text()); }, Unlocked())
       .def("__repr__", [](const PythonHerd& h) { return text_of(h); });
   module.def("herd", &ask_herd, py::arg("data"),
              "Pseudo-samples that have the moments of data; no model is fitted.\n\n"
@@ -275,16 +276,26 @@ void bind_learn(py::module_& module) {
           "Samples against rows that were not seen: log squared MMD.")
       .def_property_readonly("interrupted", [](const PythonLearn& r) { return r.interrupted; })
       .def_property_readonly(
-          "model", [](const PythonLearn& r) { return StatedModel(model_of(machine_file(r))); },
+          "model",
+          [](const PythonLearn& r) {
+            const py::gil_scoped_release release;
+            return StatedModel(model_of(machine_file(r)));
+          },
           "As a Model; hidden variables are called h0, h1, ...")
       .def(
           "save",
-          [](const PythonLearn& r, const py::object& path) { write_machine(path_of(path), machine_file(r)); },
+          [](const PythonLearn& r, const py::object& path) {
+            const std::string name = path_of(path);
+            const py::gil_scoped_release release;
+            write_machine(name, machine_file(r));
+          },
           py::arg("path"), "Write the machine: .drv or .drv.gz, which drover.read reads.")
       .def(
           "to_json", [](const PythonLearn& r) { return to_json(r).text(); },
-          "What the command prints, as a text.")
-      .def("_page", [](const PythonLearn& r) { return page_of(r, to_json(r).text(), std::nullopt); })
+          "What the command prints, as a text.", Unlocked())
+      .def(
+          "_page", [](const PythonLearn& r) { return page_of(r, to_json(r).text(), std::nullopt); },
+          Unlocked())
       .def("__repr__", [](const PythonLearn& r) { return text_of(r); });
   module.def("learn", &ask_learn, py::arg("kind"), py::arg("data"),
              "A machine learnt from rows of zeros and ones.\n\n"
@@ -322,8 +333,9 @@ void bind_diagnose(py::module_& module) {
            "A pandas DataFrame: a row for each variable.")
       .def(
           "to_json", [](const DiagnoseResult& r) { return to_json(r).text(); },
-          "What the command prints, as a text.")
-      .def("_page", [](const DiagnoseResult& r) { return page_of(r, to_json(r).text()); })
+          "What the command prints, as a text.", Unlocked())
+      .def(
+          "_page", [](const DiagnoseResult& r) { return page_of(r, to_json(r).text()); }, Unlocked())
       .def("__repr__", [](const DiagnoseResult& r) { return text_of(r); });
   module.def("diagnose", &ask_diagnose, py::arg("draws"), py::arg("names") = py::none(),
              "R-hat, effective sample size and standard error of anyone's draws.\n\n"

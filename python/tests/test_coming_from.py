@@ -60,7 +60,7 @@ def test_scikit_learn():
     rng = np.random.default_rng(0)
     X, y = rng.random((200, 8)), np.arange(200) % 2
     X[:, 0] = y
-    rbm = RBM(16, learning_rate=.01, n_iter=200, random_state=1)
+    rbm = RBM(16, n_iter=200, random_state=1)
     assert make_pipeline(rbm, LogisticRegression()).fit(X, y).score(X, y) > .5
     assert len(rbm.model_) == 8 + 16
 

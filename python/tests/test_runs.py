@@ -142,6 +142,37 @@ def test_other_threads_run_while_drover_works():
     assert len(ticks) > 10
 
 
+def test_other_threads_run_while_states_are_scored():
+    model = dv.grid(100, 100, coupling=0.2)
+    states = np.zeros((1000, 10_000), dtype=np.int64)
+    ticks = []
+    done = threading.Event()
+
+    def tick():
+        while not done.is_set():
+            ticks.append(time.monotonic())
+            time.sleep(0.001)
+
+    thread = threading.Thread(target=tick)
+    thread.start()
+    begin = time.monotonic()
+    scores = model.log_score(states)
+    end = time.monotonic()
+    done.set()
+    thread.join()
+    np.testing.assert_array_equal(scores, scores[0])
+    assert sum(begin < t < end for t in ticks) > 2
+
+
+def test_draws_of_a_run_that_was_held_are_not_copied():
+    run = dv.grid(10, 10, coupling=0.2).start_sampling(method="gibbs", chains=4)
+    while not run.inspect().draws:
+        time.sleep(0.01)
+    first, second = run.stop(), run.stop()
+    assert np.shares_memory(first.values, second.values) and first.values.shape[0] == 4
+    assert not first.values.flags.writeable
+
+
 def python(code):
     return subprocess.run([sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, check=False, timeout=60)
 

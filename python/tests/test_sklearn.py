@@ -45,6 +45,23 @@ def test_a_pipeline_and_a_grid_search():
     assert search.best_params_["rbm__n_components"] in (4, 12)
 
 
+def test_features_tell_as_much_as_those_of_scikit_learn():
+    """Both at their defaults but for the size, after as many rows."""
+    from sklearn.datasets import load_digits
+    from sklearn.neural_network import BernoulliRBM
+
+    X, y = load_digits(return_X_y=True)
+    X = (X > 8).astype(float)
+    train, test = np.arange(len(y)) % 4 != 0, np.arange(len(y)) % 4 == 0
+
+    def accuracy(machine):
+        head = LogisticRegression(max_iter=2000).fit(machine.fit(X[train]).transform(X[train]), y[train])
+        return head.score(machine.transform(X[test]), y[test])
+
+    steps = 10 * int(train.sum()) // 100
+    assert accuracy(RBM(60, n_iter=steps, random_state=1)) >= accuracy(BernoulliRBM(60, n_iter=10, batch_size=100, random_state=1))
+
+
 def test_the_same_seed_gives_the_same_machine():
     X, _ = digits()
     first, second = RBM(8, n_iter=50, random_state=3).fit(X), clone(RBM(8, n_iter=50, random_state=3)).fit(X)

@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <thread>
+
 #include "drover/core/error.hpp"
 #include "drover/core/random.hpp"
 #include "drover/run/draw_keeper.hpp"
@@ -131,6 +134,25 @@ TEST(Checkpoint, IsDueSomeTimeAfterTheEndOfTheLast) {
   EXPECT_FALSE(late.is_due());
   const Checkpoint none({.file = "", .every = 1e-3}, "a run\n", control);
   EXPECT_FALSE(none.is_due());
+}
+
+/// So that saves never take more than half of the time.
+TEST(Checkpoint, IsDueNoSoonerAfterASaveThanThatTook) {
+  const TemporaryFolder folder;
+  RunControl control;
+  Checkpoint checkpoint({.file = folder.file("c"), .every = 1e-6}, "a run\n", control);
+  double begin = 0, end = 0;
+  checkpoint.save("content", [&] {
+    begin = control.seconds();
+    while (control.seconds() < begin + 2) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    end = control.seconds();
+  });
+  checkpoint.wait();
+  const bool due = checkpoint.is_due();
+  if (control.seconds() < end + (end - begin)) {  // unless this thread was held up for as long
+    EXPECT_FALSE(due);
+  }
+  while (!checkpoint.is_due()) std::this_thread::sleep_for(std::chrono::milliseconds(10));
 }
 
 struct Row {

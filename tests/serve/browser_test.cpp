@@ -228,7 +228,7 @@ TEST_F(LiveBrowser, TheRaceIsWatched) {
 TEST_F(LiveBrowser, WhereExactAnswersDoNotFitErrorBarsShrink) {
   model_ = live_example();
   exact_ = std::make_unique<ExactNetwork>(model_, std::size_t{1} << 30);
-  serve(live_example(), LiveOptions{.input = "model.bif", .memory_limit_bytes = 1});
+  serve(live_example(), LiveOptions{.input = "model.bif", .memory_limit_bytes = 64});
   const std::string error = "parseFloat(document.getElementById('largest-error').textContent.slice(2))";
   ASSERT_TRUE(browser_->wait_for("window.droverTimes.length === 1 && " + error + " > 0"));
   const double first = browser_->run(error);

@@ -3,6 +3,7 @@
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -46,6 +47,35 @@ class Socket {
       text.append(buffer, static_cast<std::size_t>(count));
     }
     return text;
+  }
+  /// Whether something comes within so many seconds.
+  bool has_answer(double seconds) {
+    pollfd wanted{descriptor_, POLLIN, 0};
+    return poll(&wanted, 1, static_cast<int>(1000 * seconds)) == 1;
+  }
+  std::string receive_exactly(std::size_t count) {
+    std::string bytes(count, '\0');
+    std::size_t received = 0;
+    while (received < count) {
+      const ssize_t some = recv(descriptor_, bytes.data() + received, count - received, 0);
+      if (some <= 0) break;
+      received += static_cast<std::size_t>(some);
+    }
+    bytes.resize(received);
+    return bytes;
+  }
+  /// Without its end.
+  std::string receive_line() {
+    std::string line;
+    for (std::string one = receive_exactly(1); !one.empty() && one != "\n"; one = receive_exactly(1))
+      if (one != "\r") line += one;
+    return line;
+  }
+  /// The next chunk of an answer that comes in chunks; empty: that was all.
+  std::string receive_chunk() {
+    const std::string chunk = receive_exactly(std::strtoul(receive_line().c_str(), nullptr, 16));
+    receive_line();
+    return chunk;
   }
   /// One answer of a connection that stays open, which says how long its body is.
   std::string receive_answer() {

@@ -30,10 +30,10 @@ class Serve : public ::testing::Test {
   void SetUp() override { start({}); }
   void TearDown() override { end(); }
 
-  void start(HttpOptions options, const LiveOptions& live = {}) {
+  void start(HttpOptions options, const LiveOptions& live = {}, Model model = live_example()) {
     end();
     server_ = std::make_unique<HttpServer>(options);
-    page_ = std::make_unique<LivePage>(live_example(), live, *server_, control_);
+    page_ = std::make_unique<LivePage>(std::move(model), live, *server_, control_);
     thread_ = std::thread([this] { server_->run(); });
     port_ = server_->port();
     host_ = fmt::format("Host: 127.0.0.1:{}\r\n", port_);
@@ -187,6 +187,47 @@ TEST_F(Serve, ConnectionsHaveALimitAndIdleOnesEnd) {
   EXPECT_EQ(exchange(port_, "GET /", host_).status, 403);  // once one of the idle ones has been closed
 }
 
+/// Each holds a connection for as long as it listens; the next one is served when one of them has gone.
+TEST_F(Serve, SixtyFourConnectionsAreServedAndTheNextWaits) {
+  const std::string known = host_ + let_in();
+  std::vector<std::unique_ptr<Socket>> streams;
+  for (int k = 0; k < 64; ++k) {
+    streams.push_back(std::make_unique<Socket>("127.0.0.1", port_));
+    streams.back()->send("GET /api/run/events HTTP/1.1\r\n" + known + "\r\n");
+    ASSERT_EQ(streams.back()->receive_line(), "HTTP/1.1 200 OK") << k;
+  }
+  Socket next("127.0.0.1", port_);
+  next.send("GET /api/model HTTP/1.1\r\n" + known + "Connection: close\r\n\r\n");
+  EXPECT_FALSE(next.has_answer(0.7));
+  streams.pop_back();
+  EXPECT_TRUE(next.has_answer(60));
+  EXPECT_EQ(next.receive_line(), "HTTP/1.1 200 OK");
+}
+
+/// Where exact answers fit, and where they do not.
+TEST_F(Serve, RequestsHaveAMemoryLimit) {
+  for (const std::size_t limit : {std::size_t{1} << 30, std::size_t{1}}) {
+    Model model;
+    model.cardinalities.assign(4, 100);
+    for (VariableId v = 0; v < 4; ++v) model.unaries.add(v, std::vector<double>(100, 0.0));
+    model.tables.add(std::vector<VariableId>{0, 1}, std::vector<double>(10'000, 0.0));
+    start({}, LiveOptions{.input = "model", .memory_limit_bytes = limit}, model);
+    const std::string known = host_ + let_in() + origin_ + json_;
+    const Reply reply = exchange(port_, "POST /api/joint", known, R"({"variables":[0,1,2,3]})");
+    EXPECT_EQ(reply.status, 422);
+    EXPECT_NE(reply.body.find("more than 4096 entries"), std::string::npos) << reply.body;
+    EXPECT_EQ(exchange(port_, "POST /api/joint", known, R"({"variables":[2]})").status, 200);
+  }
+  // A tree that would not fit is not tried.
+  start({}, LiveOptions{.input = "grid", .memory_limit_bytes = 1 << 20}, grid_ising(18, 18, true, 0.1, 0));
+  const std::string known = host_ + let_in() + origin_ + json_;
+  Reply reply;
+  do reply = exchange(port_, "POST /api/marginals", known, "{}");
+  while (reply.body.find("still being planned") != std::string::npos);
+  EXPECT_EQ(reply.status, 200);
+  EXPECT_NE(reply.body.find("the memory limit is 1.0 MB"), std::string::npos) << reply.body.substr(0, 300);
+}
+
 TEST_F(Serve, RequestsHaveATimeLimit) {
   LiveOptions live;
   live.seconds_per_request = 1e-9;
@@ -254,15 +295,7 @@ TEST_F(Serve, VariablesAreFoundByTheirNames) {
 }
 
 TEST_F(Serve, PicturesAreBytesAndTakeChangesInJson) {
-  page_.reset();
-  end();
-  server_ = std::make_unique<HttpServer>(HttpOptions{});
-  page_ = std::make_unique<LivePage>(grid_ising(12, 10, false, 0.3, 0), LiveOptions{.input = "grid"},
-                                     *server_, control_);
-  thread_ = std::thread([this] { server_->run(); });
-  port_ = server_->port();
-  host_ = fmt::format("Host: 127.0.0.1:{}\r\n", port_);
-  origin_ = fmt::format("Origin: http://127.0.0.1:{}\r\n", port_);
+  start({}, LiveOptions{.input = "grid"}, grid_ising(12, 10, false, 0.3, 0));
   const std::string known = host_ + let_in();
   const Reply frame = exchange(port_, "GET /api/picture?after=0", known);
   EXPECT_EQ(frame.status, 200);
@@ -274,6 +307,32 @@ TEST_F(Serve, PicturesAreBytesAndTakeChangesInJson) {
   EXPECT_EQ(nlohmann::json::parse(frame.body.substr(4, length))["width"], 12);
   EXPECT_EQ(exchange(port_, "GET /api/picture?after=9999999999999999999", known).status, 204);
   EXPECT_EQ(exchange(port_, "GET /api/picture?after=-1", known).status, 422);
+  EXPECT_EQ(exchange(port_, "GET /api/pictures?across=wide", known).status, 422);
+  // Several in one answer, each newer than the last, and the answer ends.
+  Socket stream("127.0.0.1", port_);
+  stream.send("GET /api/pictures?after=0&mean=0&across=6 HTTP/1.1\r\n" + known + "\r\n");
+  EXPECT_EQ(stream.receive_line(), "HTTP/1.1 200 OK");
+  while (!stream.receive_line().empty()) continue;
+  std::uint64_t last = 0;
+  int frames = 0;
+  for (std::string part = stream.receive_chunk(); !part.empty(); part = stream.receive_chunk()) {
+    const auto number = [&](std::size_t at) {
+      std::size_t sum = 0;
+      for (unsigned byte = 0; byte < 4; ++byte)
+        sum |= std::size_t{static_cast<unsigned char>(part.at(at + byte))} << 8 * byte;
+      return sum;
+    };
+    ASSERT_EQ(number(0), part.size() - 4);
+    if (part.size() == 4) continue;  // a beat
+    const auto said = nlohmann::json::parse(part.substr(8, number(4)));
+    EXPECT_EQ(said["across"], 6);
+    EXPECT_EQ(said["down"], 5);
+    const std::uint64_t version = std::stoull(said["version"].get<std::string>());
+    EXPECT_GT(version, last);
+    last = version;
+    ++frames;
+  }
+  EXPECT_GT(frames, 0);
   const auto change = [&](const char* body) {
     return exchange(port_, "POST /api/picture/change", known + origin_ + json_, body).status;
   };

@@ -163,16 +163,16 @@ void expect_mean(const Blocks& blocks, PictureMethod method, const std::string& 
 }
 
 TEST(PictureSampler, EditedChainsFollowTheModel) {
-  expect_mean(Blocks(8, 2, 1), PictureMethod::chains, "edited");
+  expect_mean(Blocks(8, 2, 1), PictureMethod::chains, "primal-dual");
 }
 TEST(PictureSampler, OneChainOnALargeGrid) {
-  expect_mean(Blocks(34, 2, 2), PictureMethod::gibbs, "checkerboard");
+  expect_mean(Blocks(34, 2, 2), PictureMethod::gibbs, "Gibbs by colours");
 }
 TEST(PictureSampler, ChainsOnASmallGrid) {
-  expect_mean(Blocks(6, 2, 3), PictureMethod::gibbs, "64 chains (Gibbs)");
+  expect_mean(Blocks(6, 2, 3), PictureMethod::gibbs, "Gibbs, 64 chains");
 }
 TEST(PictureSampler, PixelsOfThreeStates) {
-  expect_mean(Blocks(5, 3, 4), PictureMethod::gibbs, "64 chains (Gibbs)");
+  expect_mean(Blocks(5, 3, 4), PictureMethod::gibbs, "Gibbs, 64 chains");
 }
 
 /// Pixels that know nothing of each other: what they were drawn from is the same in every sweep.
@@ -220,26 +220,35 @@ struct Frame {
   json said;
   std::string state, mean;
 };
-Frame frame_of(const HttpEvent& event) {
+/// Bits as bytes of 0 and 127, so that states are the same either way.
+Frame frame_of(const std::string& bytes) {
   Frame frame;
   std::size_t length = 0;
   for (unsigned byte = 0; byte < 4; ++byte)
-    length |= std::size_t{static_cast<unsigned char>(event.text[byte])} << 8 * byte;
-  frame.said = json::parse(event.text.substr(4, length));
-  const std::size_t pixels = frame.said["width"].get<std::size_t>() * frame.said["height"].get<std::size_t>();
-  frame.state = event.text.substr(4 + length, pixels);
-  frame.mean = event.text.substr(4 + length + pixels);
+    length |= std::size_t{static_cast<unsigned char>(bytes[byte])} << 8 * byte;
+  frame.said = json::parse(bytes.substr(4, length));
+  const std::size_t pixels = frame.said["across"].get<std::size_t>() * frame.said["down"].get<std::size_t>();
+  const bool bits = frame.said["bits"];
+  const std::size_t taken = bits ? (pixels + 7) / 8 : pixels;
+  frame.state = bytes.substr(4 + length, taken);
+  frame.mean = bytes.substr(4 + length + taken);
+  if (bits) {
+    std::string levels(pixels, '\0');
+    for (std::size_t p = 0; p < pixels; ++p)
+      levels[p] = static_cast<char>(127 * (static_cast<unsigned char>(frame.state[p / 8]) >> p % 8 & 1));
+    frame.state = levels;
+  }
   return frame;
 }
 /// The first frame from now on that passes.
 template <class Test>
 Frame wait_for_picture(LivePicture& picture, Test test) {
-  std::uint64_t version = 0;
+  PictureView view;
   for (int tries = 0; tries < 2000; ++tries) {
-    const HttpEvent event = picture.frame(version, 0.5);
-    if (event.text.empty()) continue;
-    version = event.version;
-    Frame frame = frame_of(event);
+    view.mean = 0;  // with every frame
+    const std::string bytes = picture.frame(view, 0.5);
+    if (bytes.empty()) continue;
+    Frame frame = frame_of(bytes);
     if (test(frame)) return frame;
   }
   ADD_FAILURE() << "no such frame came";
@@ -311,22 +320,49 @@ TEST(LivePicture, LargePicturesAreBits) {
   LivePicture picture(model, *picture_shape(model), 1);
   for (const double field : {20.0, -20.0}) {
     picture.change({.field = field});
-    const HttpEvent event = [&] {
-      for (std::uint64_t version = 0;;) {
-        HttpEvent one = picture.frame(version, 0.5);
-        if (one.text.empty()) continue;
-        version = one.version;
-        if (one.text.find(fmt::format("\"field\": {:.0f},", field)) != std::string::npos &&
-            one.text.find(field > 0 ? "\"mean_level\": 1," : "\"mean_level\": 0,") != std::string::npos)
-          return one;
-      }
-    }();
-    EXPECT_NE(event.text.find("\"bits\": true"), std::string::npos);
-    const std::size_t pixels = 301 * 300, bits = (pixels + 7) / 8;
-    const std::string state = event.text.substr(event.text.size() - pixels - bits, bits);
-    for (std::size_t p = 0; p < pixels; ++p)
-      ASSERT_EQ(static_cast<unsigned char>(state[p / 8]) >> p % 8 & 1, field > 0 ? 1 : 0) << p;
-    EXPECT_EQ(event.text.size() - picture.frame(0, 1, false).text.size() > pixels / 2, true);
+    const Frame frame = wait_for_picture(picture, [&](const Frame& one) {
+      return one.said["field"] == field && one.said["mean_level"] == (field > 0 ? 1 : 0);
+    });
+    EXPECT_EQ(frame.said["bits"], true);
+    EXPECT_EQ(frame.state, std::string(301 * 300, field > 0 ? 127 : 0));
+  }
+}
+
+/// Of a picture that stands still: as a whole, and as viewers get it who see fewer pixels.
+TEST(LivePicture, ViewersGetAsManyPixelsAsTheySee) {
+  for (const bool large : {true, false}) {  // bits, and bytes with pixels that are held
+    const std::uint32_t width = large ? 301 : 40, height = large ? 290 : 30;
+    const Model model = grid_ising(width, height, false, 0.3, 0);
+    LivePicture picture(model, *picture_shape(model), 1);
+    if (!large) picture.change({.strokes = {{5, 5, 30, 20, 3, 1}}});
+    wait_for_picture(picture, [](const Frame& one) { return one.said["sweeps"] > 20; });
+    picture.change({.paused = true});
+    const Frame whole =
+        wait_for_picture(picture, [](const Frame& one) { return one.said["paused"] == true; });
+    ASSERT_EQ(whole.said["bits"], large);
+    for (const std::uint32_t across : {1U, 7U, width - 1, width, width + 1}) {
+      PictureView view{.across = across};
+      const Frame frame = frame_of(picture.frame(view, 5));
+      const std::size_t wide = std::min(across, width),
+                        high = std::max<std::size_t>(1, std::lround(1.0 * wide * height / width));
+      EXPECT_EQ(frame.said["width"], width);
+      ASSERT_EQ(frame.said["across"], wide);
+      ASSERT_EQ(frame.said["down"], high);
+      ASSERT_EQ(frame.state.size(), wide * high);
+      ASSERT_EQ(frame.mean.size(), wide * high);
+      for (std::size_t y = 0; y < high; ++y)
+        for (std::size_t x = 0; x < wide; ++x) {
+          const auto from =
+              static_cast<std::size_t>((static_cast<double>(y) + 0.5) * height / static_cast<double>(high)) *
+                  width +
+              static_cast<std::size_t>((static_cast<double>(x) + 0.5) * width / static_cast<double>(wide));
+          ASSERT_EQ(frame.state[y * wide + x], whole.state[from]) << across << ": " << x << ", " << y;
+          ASSERT_EQ(frame.mean[y * wide + x], whole.mean[from]) << across << ": " << x << ", " << y;
+        }
+      EXPECT_EQ(picture.frame(view, 0), "");  // nothing is new
+      view.version = 0;
+      EXPECT_EQ(frame_of(picture.frame(view, 5)).mean, "");  // which this viewer has had
+    }
   }
 }
 
@@ -340,7 +376,12 @@ TEST(LivePicture, RestsWhenNobodyLooks) {
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
   }
   EXPECT_EQ(before, picture.sweeps());
-  wait_for_picture(picture, [&](const Frame& one) { return one.said["sweeps"] > before; });
+  // Whoever looks again sees it as it is now, not as it was when the last one left some time ago.
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  PictureView view;
+  std::string bytes;
+  while (bytes.empty()) bytes = picture.frame(view, 0.5);
+  EXPECT_GT(frame_of(bytes).said["sweeps"], before);
 }
 
 }  // namespace

@@ -25,7 +25,7 @@ Model model_of(std::uint64_t seed) {
 }
 
 TEST(BestStates, AreTheFirstOfAllStates) {
-  for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+  for (std::uint64_t seed = 1; seed <= 300; ++seed) {
     const Model model = model_of(seed);
     InferenceOptions options;
     options.best = 6;
@@ -52,7 +52,7 @@ TEST(BestStates, AreTheFirstOfAllStates) {
 }
 
 TEST(BestStates, ValuesOfSomeVariablesWithTheOthersSummedOut) {
-  for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+  for (std::uint64_t seed = 1; seed <= 300; ++seed) {
     const Model model = model_of(seed);
     InferenceOptions options;
     if (seed % 3 == 0) options.evidence.add(0, enumerate(compile(model)).best[0]);

@@ -52,7 +52,7 @@ export function panels(side, api) {
       ["Method", state.answer.method], ["Time", figure(state.answer.milliseconds, 2) + " ms"]]);
     else if (state.answer) addFacts(facts, [
       ["Method", sampler()], ["Largest error", "± " + figure(Math.min(100, 200 * state.answer.mcse_max), 2) + " points", "largest-error"], ["R-hat", rhatText(state.answer.rhat_max)],
-      ["Least ESS", essText(state.answer.ess_min)], ["Sweeps", whole(state.answer.sweeps) + " of " + whole(state.answer.chains) + " chains"], ["Seconds", figure(state.answer.seconds, 3)]]);
+      ["Least ESS", essText(state.answer.ess_min)], ["Sweeps", whole(state.answer.sweeps) + " in each of " + whole(state.answer.chains) + " chains"], ["Seconds", figure(state.answer.seconds, 3)]]);
     const verdict = state.answer && !state.answer.exact && !state.impossible ? [element("p", { class: "verdict " + (state.answer.verdict || "") }, state.answer.verdict_text || ""),
       element("p", { class: "hint" }, "Estimated: " + state.answer.why_not + ". Lines on the bars are two standard errors; they shrink while you watch.")] : [];
     evidence.body.replaceChildren(facts, ...verdict,
@@ -86,7 +86,7 @@ export function panels(side, api) {
       if (likelihood.some((l) => l > 0)) api.soften(node.id, likelihood);
     };
     variable.body.replaceChildren(element("h3", {}, node.name),
-      element("table", {}, element("thead", {}, element("tr", {}, ...["State", "", "%", "Likelihood"].map((title) => element("th", { scope: "col" }, title)))), element("tbody", {}, ...rows)),
+      element("table", {}, element("thead", {}, element("tr", {}, ...["State", "", "%", "Likelihood"].map((title) => element("th", { scope: "col", class: title === "%" ? "number" : "" }, title)))), element("tbody", {}, ...rows)),
       element("div", { class: "buttons" }, button("Use these likelihoods", set), button("Pick for the joint", () => api.pick(node.id)), button("Forget", () => api.clear(node.id))));
     updateVariable(node);
   }
@@ -125,7 +125,7 @@ export function panels(side, api) {
       });
       rows.sort((a, b) => b[1] - a[1]);
       return [element("table", {}, element("thead", {}, element("tr", {}, ...picked.map((v) => element("th", { scope: "col" }, nameOf(v))), element("th", { scope: "col", class: "number" }, "%"))),
-        element("tbody", {}, ...rows.slice(0, 40).map(([states, p]) => element("tr", {}, ...states.map((name) => element("td", {}, name)), element("td", { class: "number" }, (100 * p).toFixed(3)))))),
+        element("tbody", {}, ...rows.slice(0, 40).map(([states, p]) => element("tr", {}, ...states.map((name) => element("td", {}, name)), element("td", { class: "number" }, p === 0 ? "0" : (100 * p).toFixed(3)))))),
       ...(rows.length > 40 ? hint("The 40 most probable of " + rows.length + " states.") : [])];
     });
   }
@@ -181,16 +181,16 @@ export function panels(side, api) {
   const python = (text) => JSON.stringify(text);
   function commandText() {
     const observe = Array.from(state.findings, ([v, finding]) => listed(nameOf(v)) + "=" + (finding.likelihood ? finding.likelihood.map((l) => figure(l, 4)).join(":") : listed(stateOf(v, finding.state)))).join(",");
-    return "drover marginals " + shell(state.model.input) + (observe ? " --observe " + shell(observe) : "");
+    return "drover marginals " + shell(state.model.file) + (observe ? " --observe " + shell(observe) : "");
   }
   function pythonText() {
     const observe = Array.from(state.findings, ([v, finding]) => python(nameOf(v)) + ": " + (finding.likelihood ? "[" + finding.likelihood.map((l) => figure(l, 4)).join(", ") + "]" : python(stateOf(v, finding.state)))).join(", ");
-    return "import drover as dv\nm = dv.read(" + python(state.model.input) + ")\nr = m.marginals({" + observe + "})";
+    return (state.model.file ? "import drover as dv\nm = dv.read(" + python(state.model.file) + ")\n" : "") + "r = m.marginals({" + observe + "})";
   }
   function showCode() {
     const command = commandText(), program = pythonText();
     code.body.replaceChildren(
-      element("pre", { tabindex: 0 }, command), button("Copy as command", () => copy(command, "Command")),
+      ...(state.model.file ? [element("pre", { tabindex: 0 }, command), button("Copy as command", () => copy(command, "Command"))] : hint("This model is in no file that a command could read.")),
       element("pre", { tabindex: 0 }, program), button("Copy as Python", () => copy(program, "Python")));
   }
 

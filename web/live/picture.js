@@ -8,6 +8,18 @@ const paper = cold[1];
 const mix = ([from, to], t) => from.map((value, i) => Math.round(value + (to[i] - value) * t));
 const pack = ([red, green, blue]) => (255 << 24 | blue << 16 | green << 8 | red) >>> 0;
 
+function colour(pixels, bytes, palette, bits) {
+  if (!bits) for (let i = 0; i < pixels.length; ++i) pixels[i] = palette[bytes[i]];
+  else for (let i = 0; i < pixels.length; ++i) pixels[i] = palette[127 * (bytes[i >> 3] >> (i & 7) & 1)];
+}
+
+// A frame as it comes (drover/serve/live_picture.hpp): what it says, and the pixels of state and mean.
+function frameOf(buffer) {
+  const length = new DataView(buffer).getUint32(0, true), said = JSON.parse(new TextDecoder().decode(new Uint8Array(buffer, 4, length)));
+  const bytes = new Uint8Array(buffer, 4 + length), pixels = said.bits ? Math.ceil(said.across * said.down / 8) : said.across * said.down;
+  return { said, state: bytes.subarray(0, pixels), mean: said.mean_across ? bytes.subarray(pixels) : null };
+}
+
 export function pictureView(place, model) {
   const shape = model.picture;
   const stateColour = (k, held) => {
@@ -31,48 +43,21 @@ export function pictureView(place, model) {
     const frame = element("div", { class: "frame" }, canvas, cursor);
     const node = element("figure", { class: "card" }, element("figcaption", {}, element("h2", {}, title), element("p", { class: "hint" }, words)), frame);
     const context = canvas.getContext("2d", { alpha: false });
-    const one = { node, canvas, cursor, draw, save, width: 1, height: 1 };
-    let image = null, pixels = null, columns = null, last = null, room = 0;
-    new ResizeObserver(() => { room = Math.ceil(frame.clientWidth * devicePixelRatio); }).observe(frame);
-    // A picture larger than the place it is shown at is drawn with as many pixels as are seen.
-    function draw(bytes, width, height, palette, bits) {
-      last = { bytes, width, height, palette, bits };
-      const across = room > 0 && room < width ? room : width, down = Math.max(1, Math.round(across * height / width));
-      if (!image || image.width !== across || image.height !== down || one.width !== width) {
+    const one = { node, canvas, cursor, draw, width: 1, height: 1, room: () => Math.ceil(frame.clientWidth * devicePixelRatio) };
+    let image = null, pixels = null;
+    // A picture of width x height, of which across x down pixels have come.
+    function draw(bytes, width, height, palette, bits = false, across = width, down = height) {
+      if (!image || image.width !== across || image.height !== down || one.width !== width || one.height !== height) {
         canvas.width = across;
         canvas.height = down;
         one.width = width;
         one.height = height;
         image = context.createImageData(across, down);
         pixels = new Uint32Array(image.data.buffer);
-        columns = Uint32Array.from({ length: across }, (_, x) => Math.floor((x + 0.5) * width / across));
         frame.style.setProperty("--shape", String(width / height));
       }
-      if (bits) {
-        const light = palette[127], dark = palette[0];
-        for (let y = 0, i = 0; y < down; ++y) {
-          const row = Math.floor((y + 0.5) * height / down) * width;
-          for (let x = 0; x < across; ++x) { const at = row + columns[x]; pixels[i++] = bytes[at >> 3] >> (at & 7) & 1 ? light : dark; }
-        }
-      } else if (across === width) for (let i = 0; i < pixels.length; ++i) pixels[i] = palette[bytes[i]];
-      else {
-        for (let y = 0, i = 0; y < down; ++y) {
-          const row = Math.floor((y + 0.5) * height / down) * width;
-          for (let x = 0; x < across; ++x) pixels[i++] = palette[bytes[row + columns[x]]];
-        }
-      }
+      colour(pixels, bytes, palette, bits);
       context.putImageData(image, 0, 0);
-    }
-    function save(name) {  // all of it
-      const { bytes, width, height, palette, bits } = last, whole = element("canvas", { width, height }), data = new ImageData(width, height);
-      const target = new Uint32Array(data.data.buffer);
-      for (let i = 0; i < target.length; ++i) target[i] = palette[bits ? 127 * (bytes[i >> 3] >> (i & 7) & 1) : bytes[i]];
-      whole.getContext("2d").putImageData(data, 0, 0);
-      whole.toBlob((blob) => {
-        const link = element("a", { href: URL.createObjectURL(blob), download: name });
-        link.click();
-        setTimeout(() => URL.revokeObjectURL(link.href), 1000);
-      });
     }
     return one;
   }
@@ -80,10 +65,10 @@ export function pictureView(place, model) {
   const mean = plane(shape.levels ? "Running mean" : "Most probable state", shape.levels ? "Of the distributions the pixels were drawn from, over all chains." : "Of each pixel, from what was sampled so far; the paler, the less sure.", "The running mean. Arrows move the brush, Space paints, Delete sets free");
   const planes = element("div", { class: "planes" });
   if (shape.seen) {
-    const seen = plane("What was seen", "The image as it came, noise and all.", "The noisy image");
+    const noisy = plane("What was seen", "The image as it came, noise and all.", "The noisy image");
     const grey = Uint32Array.from({ length: 256 }, (_, byte) => pack(mix(cold, byte / 255)));
-    request("/api/picture/seen").then((response) => response.arrayBuffer()).then((bytes) => seen.draw(new Uint8Array(bytes), shape.width, shape.height, grey));
-    planes.append(seen.node);
+    request("/api/picture/seen").then((response) => response.arrayBuffer()).then((bytes) => noisy.draw(new Uint8Array(bytes), shape.width, shape.height, grey));
+    planes.append(noisy.node);
   }
   planes.append(now.node, mean.node);
 
@@ -104,7 +89,12 @@ export function pictureView(place, model) {
     sending = false;
   }
   const trouble = element("p", { class: "bad", role: "alert", hidden: true });
-  function tell(text) { trouble.textContent = text; trouble.hidden = !text; if (text) say(text); }
+  function tell(text) {
+    if (trouble.textContent === text) return;
+    trouble.textContent = text;
+    trouble.hidden = !text;
+    if (text) say(text);
+  }
 
   // Ten to the power of the slider's value.
   const temperature = slider("Temperature", { min: -1, max: 1, step: 0.01, value: 0, show: (value) => figure(10 ** value, 3), change: (value) => change({ temperature: 10 ** value }) });
@@ -139,10 +129,23 @@ export function pictureView(place, model) {
     group("Model", temperature.node, field.node, element("div", { class: "buttons" }, button("Reset", () => { temperature.set(0); field.set(0); change({ temperature: 1, field: 0 }); }))),
     group("Paint", element("p", { class: "hint" }, "Painted pixels are held at a value; the others feel it."), swatches, size.node, element("div", { class: "buttons" }, button("Free all", () => change({ clear: true })))),
     group("Figures", facts),
-    group("Save", element("div", { class: "buttons" }, button("State as PNG", () => now.save("state.png")), button("Mean as PNG", () => mean.save("mean.png"))))));
+    group("Save", element("div", { class: "buttons" }, button("State as PNG", () => save("state.png")), button("Mean as PNG", () => save("mean.png"))))));
+
+  // All pixels of the picture as it is now, whatever is seen of it.
+  async function save(name) {
+    const { said, state, mean: means } = frameOf(await (await request("/api/picture")).arrayBuffer()), isState = name === "state.png";
+    const width = isState ? said.width : shape.width, height = isState ? said.height : shape.height;
+    const whole = element("canvas", { width, height }), data = new ImageData(width, height);
+    colour(new Uint32Array(data.data.buffer), isState ? state : means, isState ? statePalette : meanPalette, isState && said.bits);
+    whole.getContext("2d").putImageData(data, 0, 0);
+    whole.toBlob((blob) => {
+      const link = element("a", { href: URL.createObjectURL(blob), download: name });
+      link.click();
+      setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+    });
+  }
 
   // ---- the brush ----------------------------------------------------------------------------------------------
-  let shown = null;  // the last frame's figures
   // Where a pointer is: in pixels of the image, and which image of the sheet.
   function locate(one, event) {
     const box = one.canvas.getBoundingClientRect();
@@ -205,10 +208,9 @@ export function pictureView(place, model) {
   // ---- frames -------------------------------------------------------------------------------------------------
   let told = { time: -1000 };
   const rate = { frames: 0, since: performance.now(), value: null };
-  function show(said, bytes) {
-    const pixels = said.bits ? Math.ceil(said.width * said.height / 8) : said.width * said.height;
-    now.draw(bytes.subarray(0, pixels), said.width, said.height, statePalette, said.bits);
-    if (bytes.length > pixels) mean.draw(bytes.subarray(pixels), shape.width, shape.height, meanPalette);
+  function show({ said, state, mean: means }) {
+    now.draw(state, said.width, said.height, statePalette, said.bits, said.across, said.down);
+    if (means) mean.draw(means, shape.width, shape.height, meanPalette, false, said.mean_across, said.mean_down);
     paused = said.paused;
     if (told.paused !== paused) hold.textContent = paused ? "Go on" : "Pause";
     if (document.activeElement !== method) method.value = said.method;
@@ -223,38 +225,58 @@ export function pictureView(place, model) {
     window.droverShown = [time, said.sweeps];
     if (time - told.time < 300 && told.paused === paused && told.held === said.held) return;  // what changes faster cannot be read
     told = { time, paused, held: said.held };
-    const pairs = [["State", paused ? "paused" : "sampling"], ["Sampler", said.sampler], ["Sweeps", whole(said.sweeps)], ["Sweeps a second", figure(said.sweeps_per_second, 3)],
+    const pairs = [["State", paused ? "paused" : "sampling"], ["Sampler", said.sampler], ["Sweeps", whole(said.sweeps)], ["Sweeps a second", said.sweeps_per_second < 1000 ? figure(said.sweeps_per_second, 3) : whole(said.sweeps_per_second)],
       ["Updates per ns", figure(said.updates_per_nanosecond, 3)], ["Pictures a second", paused ? "–" : figure(rate.value, 3)],
       ...(shape.levels ? [["Mean level", percent(said.mean_level) + " %"]] : []), ["Held pixels", whole(said.held)]];
     facts.replaceChildren(...pairs.flatMap(([name, value]) => [element("dt", {}, name), element("dd", {}, value)]));
   }
-  let open = true, version = "0", turn = 0;
+  let open = true, reader = null, next = null, seen = { after: "0", mean: "0" };
   const pause = (milliseconds) => new Promise((done) => setTimeout(done, milliseconds));
+  // The newest frame is shown when the browser paints; one that came before it is not.
+  function take(frame) {
+    tell(frame.said.error || "");
+    if (frame.said.error) return;
+    seen = { after: frame.said.version, mean: frame.said.mean_version };
+    if (next && !frame.mean && next.mean) frame = { ...frame, mean: next.mean, said: { ...frame.said, mean_across: next.said.mean_across, mean_down: next.said.mean_down } };
+    if (!next) requestAnimationFrame(() => { const newest = next; next = null; if (open) show(newest); });
+    next = frame;
+  }
+  // Frames that come one after another, each behind its length; the answer ends after a second.
+  async function stream() {
+    const response = await request("/api/pictures?" + new URLSearchParams({ ...seen, across: now.room() }));
+    if (!response.ok) throw new Error(JSON.parse(await response.text()).error);
+    reader = response.body.getReader();
+    let part = new Uint8Array(4), filled = 0, isLength = true;
+    for (let chunk = await reader.read(); !chunk.done; chunk = await reader.read()) {
+      if (!open || document.hidden) { await reader.cancel(); return; }
+      for (let at = 0; at < chunk.value.length;) {
+        const count = Math.min(part.length - filled, chunk.value.length - at);
+        part.set(chunk.value.subarray(at, at + count), filled);
+        at += count;
+        filled += count;
+        if (filled < part.length) break;
+        const length = isLength ? new DataView(part.buffer).getUint32(0, true) : 0;
+        if (!isLength) take(frameOf(part.buffer));
+        isLength = length === 0;  // an empty part is a beat
+        part = new Uint8Array(length || 4);
+        filled = 0;
+      }
+    }
+  }
   async function follow() {
     while (open) {
-      const start = performance.now();
       try {
         if (document.hidden) { await pause(500); continue; }
-        const response = await request("/api/picture?after=" + version + (paused || turn++ % 3 === 0 ? "" : "&state"));
-        if (!open) return;
-        if (response.status === 204) continue;
-        if (!response.ok) throw new Error(JSON.parse(await response.text()).error);
-        const buffer = await response.arrayBuffer(), length = new DataView(buffer).getUint32(0, true);
-        const said = JSON.parse(new TextDecoder().decode(new Uint8Array(buffer, 4, length)));
-        version = said.version;
-        tell(said.error || "");
-        if (said.error) { await pause(1000); continue; }
-        shown = said;
-        await new Promise(requestAnimationFrame);
-        if (open) show(said, new Uint8Array(buffer, 4 + length));
+        const begun = performance.now();
+        await stream();
+        if (trouble.textContent && performance.now() - begun < 1000) await pause(1000);
       } catch (error) {
         if (!open) return;
         tell(error instanceof TypeError ? "The connection is lost; trying again." : error.message);
         await pause(1000);
       }
-      await pause(Math.max(0, 85 - (performance.now() - start)));
     }
   }
   follow();
-  return { close() { open = false; } };
+  return { close() { open = false; if (reader) reader.cancel().catch(() => {}); } };
 }
