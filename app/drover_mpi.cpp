@@ -4,6 +4,8 @@
 //
 // Only rank 0 prints and writes. An error that all ranks meet is said once; a rank that fails alone says so
 // with its name, and ends the others.
+#include <fcntl.h>
+#include <fmt/format.h>
 #include <sched.h>
 #include <unistd.h>
 
@@ -31,6 +33,16 @@ std::uint32_t cores_of_rank(std::uint32_t ranks_here) {
   return std::max(1U, all / ranks_here);
 }
 
+// mpirun stands between the ranks and the terminal: whether there is one, its own stderr says.
+bool launcher_has_terminal() {
+  const std::string name = fmt::format("/proc/{}/fd/2", getppid());
+  const int descriptor = open(name.c_str(), O_WRONLY | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
+  if (descriptor < 0) return false;
+  const bool is_terminal = isatty(descriptor) != 0;
+  close(descriptor);
+  return is_terminal;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -39,6 +51,7 @@ int main(int argc, char** argv) {
   drover::app::set_usual_threads(cores_of_rank(session.ranks_here()));
   drover::app::set_usual_divide(drover::metis_parts);
   const bool is_first = session.ranks().is_first();
+  drover::app::set_forwarded_to_terminal(is_first && launcher_has_terminal());
   const drover::app::Outcome outcome = drover::app::run_command(argc, argv);
   const bool failed = !outcome.error.empty();
   if (failed && is_first) drover::app::print_error(outcome.error);

@@ -93,6 +93,7 @@ int run_generate(const Call& call, Generate& generating) {
                 "generate deconvolution writes two files, the model and the images as evidence: --out is "
                 "needed");
   const Generated result = generate_model(generating.options);
+  print_warnings(output.quiet, result.provenance.warnings);
   if (output.out.empty())
     write_model(result.model, "-", ModelFormat::uai);
   else

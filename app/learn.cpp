@@ -72,6 +72,10 @@ int run_score(const Call& call, Scoring& scoring) {
   ScoreResult result = is_machine ? score(read_machine(model, run_control()), table, options, run_control())
                                   : score(read_model(model, run_control()), table, options, run_control());
   result.provenance.input = model;
+  OptionList data_options;
+  describe(data_options, scoring.data);
+  add_options(data_options, result.provenance.options);
+  add_limits(scoring.limits, result.provenance.options);
   const bool wants_text = deliver(
       output, result.provenance.warnings, [&] { return to_json(result); }, [](const std::string&) {},
       [&](const std::string& json) { return page_of(result, json); });

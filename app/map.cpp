@@ -65,13 +65,9 @@ int run_of(const Call& call, MapQuestion& question) {
     throw OptionError("query", question.query, "nothing beside the variables asked for");
   const ProgressBar bar(output.quiet);
   const Loaded loaded = load(question, call.arguments[0]);
-  const BestValues answer =
-      best_values(loaded.model, split_names(question.of), question.options, run_control());
-  Provenance provenance = answer.provenance;
-  add_settings(question, provenance.options);
-  provenance.options["of"] = question.of;
-  BestValues told = answer;
-  told.provenance = provenance;
+  BestValues told = best_values(loaded.model, split_names(question.of), question.options, run_control());
+  add_settings(question, told.provenance.options);
+  told.provenance.options["of"] = question.of;
   const bool wants_text = deliver(
       output, told.provenance.warnings, [&] { return to_json(told); }, [](const std::string&) {},
       [&](const std::string& json) { return page_of(told, json); });

@@ -86,8 +86,11 @@ void print_joint(const Joint& joint, const Marginals& answer) {
 
 std::string summary(const Marginals& answer) {
   std::string text = "\n" + method_text(answer.provenance);
-  if (!answer.exact && answer.chains == 0)
-    text += fmt::format("\n{} iterations; an approximation", answer.sweeps);
+  // Mean field starts in several places, but has no chains that could be judged.
+  const bool has_chains =
+      answer.chains > 0 && answer.provenance.method.find("mean-field") == std::string::npos;
+  if (!answer.exact && !has_chains)
+    text += fmt::format("\n{}; an approximation", counted(answer.sweeps, "iteration"));
   else if (!answer.exact)
     text +=
         fmt::format("\n{}, {} after {} of burn-in; {}", counted(answer.chains, "chain"),

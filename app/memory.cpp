@@ -1,5 +1,8 @@
 #include "app/memory.hpp"
 
+#if defined(__GLIBC__)
+#include <malloc.h>
+#endif
 #include <sys/resource.h>
 #include <tbb/info.h>
 
@@ -28,6 +31,17 @@ double data_size() {
 }
 
 }  // namespace
+
+// A model is read, compiled and laid out in arrays of megabytes that come and go; fresh pages for each cost as
+// much as filling them. malloc would give back every one of them above 128 kB.
+void keep_freed_memory() {
+#if defined(__GLIBC__)
+  constexpr int megabyte = 1 << 20;
+  mallopt(M_MMAP_THRESHOLD, 32 * megabyte);
+  mallopt(M_TRIM_THRESHOLD, 512 * megabyte);
+  mallopt(M_TOP_PAD, 16 * megabyte);
+#endif
+}
 
 void limit_memory(double gigabytes) {
   limit = gigabytes;

@@ -47,6 +47,8 @@ void TextTable::print() const {
     for (std::size_t c = 0; c < cells.size(); ++c) widths[c] = std::max(widths[c], display_width(cells[c]));
   std::string text;
   for (const auto& cells : rows_) {
+    if (std::ranges::all_of(cells, [](const std::string& cell) { return cell.empty(); }))
+      continue;  // no header
     for (std::size_t c = 0; c < cells.size(); ++c) {
       text += cells[c];
       if (c + 1 < cells.size()) text.append(widths[c] - display_width(cells[c]) + 2, ' ');

@@ -38,6 +38,7 @@ std::string memory_message() {
 
 int dispatch(int argc, char** argv) {
   open_standard_streams();
+  drover::app::keep_freed_memory();
   drover::app::install_signal_handlers();
   drover::check_simd_limit();
   const auto [command, call] = drover::app::parse_command_line(argc, argv);

@@ -21,6 +21,7 @@ namespace drover::app {
 namespace {
 
 std::atomic<bool> has_begun = false;
+bool forwarded_to_terminal = false;
 
 // In a signal handler: nothing here allocates or waits.
 [[noreturn]] void end_at_once(std::string_view message, ErrorKind kind) {
@@ -87,12 +88,16 @@ bool goes_on_alone() {
   return true;
 }
 
+void set_forwarded_to_terminal(bool forwarded) {
+  forwarded_to_terminal = forwarded;
+}
+
 void expect_result() noexcept {
   has_begun = true;
 }
 
 ProgressBar::ProgressBar(bool quiet)
-    : visible_(!quiet && speaks() && isatty(STDERR_FILENO) != 0),
+    : visible_(!quiet && speaks() && (forwarded_to_terminal || isatty(STDERR_FILENO) != 0)),
       start_(std::chrono::steady_clock::now()),
       last_shown_(start_) {
   run_control().watch([this](const Progress& progress) { show(progress); });

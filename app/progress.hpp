@@ -19,6 +19,8 @@ void limit_time(double seconds);
 bool speaks();
 /// For what ranks do not share: whether this one goes on, then without the others.
 bool goes_on_alone();
+/// That stderr, which a launcher passes on, ends on a terminal.
+void set_forwarded_to_terminal(bool forwarded);
 /// From now on a signal or the time limit no longer ends the program at once: an algorithm is running that
 /// listens to run_control(), or its answer is being written. Progress says so by itself.
 void expect_result() noexcept;

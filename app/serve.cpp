@@ -18,11 +18,11 @@
 #include "app/progress.hpp"
 #include "drover/core/error.hpp"
 #ifdef DROVER_SERVE
-#include "drover/image/denoising.hpp"
-#include "drover/image/image.hpp"
+#include "drover/io/evidence.hpp"
 #include "drover/io/model_file.hpp"
 #include "drover/report/pages.hpp"
 #include "drover/serve/live_page.hpp"
+#include "drover/task/denoise.hpp"
 #endif
 
 namespace drover::app {
@@ -74,30 +74,15 @@ bool is_image(const std::string& path) {
                              [&](const char* ending) { return path.ends_with(ending); });
 }
 
-/// The model that cleans an image, and the image as it is shown beside it.
+/// The model that cleans an image; the image is shown beside it.
 Model model_of_image(const ServeOptions& asked, LiveOptions& options) {
-  const GreyImage image = read_image(options.input);
-  std::vector<double> values;
-  for (double level : image.levels) values.push_back(2 * level - 1);
-  const NoisyImage noisy = asked.noise > 0
-                               ? add_noise(values, image.width, image.height, asked.noise, options.seed)
-                               : noisy_image(std::move(values), image.width, image.height);
-  for (double value : noisy.values)
+  DenoiseOptions how{.levels = asked.levels, .noise = asked.noise};
+  how.inference.seed = options.seed;
+  ImageModel image = image_model(read_image(options.input, run_control()), how);
+  for (double value : image.noisy.values)
     options.seen.push_back(static_cast<std::uint8_t>(std::clamp(127.5 * (value + 1), 0.0, 255.0)));
-  options.picture = PictureShape{true, image.width, image.height, asked.levels};
-  if (asked.levels == 2) return denoising_model(noisy, estimate_sigma(noisy), 1);
-  return grey_denoising_model(noisy, estimate_sigma_grey(noisy), asked.levels, 8, 0.5);
-}
-
-/// What stands between commas.
-std::vector<std::string> listed(const std::string& text) {
-  std::vector<std::string> list;
-  for (std::size_t begin = 0; begin < text.size();) {
-    const std::size_t end = std::min(text.find(',', begin), text.size());
-    if (end > begin) list.push_back(text.substr(begin, end - begin));
-    begin = end + 1;
-  }
-  return list;
+  options.picture = PictureShape{true, image.noisy.width, image.noisy.height, asked.levels};
+  return std::move(image.model);
 }
 
 /// "28x28".
@@ -121,7 +106,7 @@ int run_serve(const Call& call, const ServeOptions& asked) {
   };
   HttpServer server({.host = asked.host,
                      .port = static_cast<std::uint16_t>(asked.port.value_or(0)),
-                     .names = listed(asked.names)});
+                     .names = split_names(asked.names)});
   Model model = options.input.empty()     ? live_example()
                 : is_image(options.input) ? model_of_image(asked, options)
                                           : read_model(options.input, run_control());

@@ -2,10 +2,10 @@
 // it converge in time, are its errors honest, is it ever wrong and says that it converged, and what did the
 // choice cost against the best single sampler of hindsight and against plain Gibbs sampling?
 //
-// Usage: bench_race [SECONDS] [--hindsight] [--mixtures] [FOLDER|MODEL ...]
+// Usage: bench_race [SECONDS] [--hindsight] [--mixtures] [--only PART] [FOLDER|MODEL ...]
 //
 // SECONDS of the processor per model (10), one thread, so that a busy machine does not matter much. Without
-// files: generated models only. A run is wrong when an entry is further from the truth than 6 of its errors
+// files: generated models only; --only: those whose names have PART in them. A run is wrong when an entry is further from the truth than 6 of its errors
 // and 0.01, or when fewer than 90 % of the entries are within 3 errors.
 //
 // --hindsight runs every sampler by itself, with the race's starts, targets and looks, but without a choice
@@ -352,6 +352,7 @@ int main(int argc, char** argv) {
   const tbb::global_control one_thread(tbb::global_control::max_allowed_parallelism, 1);
   double seconds = 10;
   bool hindsight = false, mixtures = false;
+  std::string only;
   std::vector<bench::NamedModel> models;
   bool files = false;
   for (int a = 1; a < argc; ++a) {
@@ -359,6 +360,8 @@ int main(int argc, char** argv) {
       hindsight = true;
     } else if (std::strcmp(argv[a], "--mixtures") == 0) {
       hindsight = mixtures = true;
+    } else if (std::strcmp(argv[a], "--only") == 0 && a + 1 < argc) {
+      only = argv[++a];
     } else if (char* end = nullptr; std::strtod(argv[a], &end) > 0 && *end == 0) {
       seconds = std::atof(argv[a]);
     } else {
@@ -370,7 +373,8 @@ int main(int argc, char** argv) {
   fmt::print("{:28} {:26} {:>3} {:>6} {:>7} {:>7} {:>8} {:>5} {:>5} {:>5} {:>7} {}\n", "MODEL", "METHOD",
              "ok", "wall s", "cpu s", "R-hat", "ESS", "1.96", "3", "max z", "max err", "without error");
   Totals totals;
-  for (const bench::NamedModel& named : models) measure(named, seconds, hindsight, mixtures, totals);
+  for (const bench::NamedModel& named : models)
+    if (named.name.find(only) != std::string::npos) measure(named, seconds, hindsight, mixtures, totals);
   fmt::print(
       "\n{} models, {} converged within {} s, {} of these wrong; entries of converged runs within 1.96 "
       "errors {:.3f}, within 3 {:.4f}\n",

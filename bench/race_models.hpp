@@ -56,6 +56,25 @@ inline NamedModel noisy_or_network(std::uint32_t causes, std::uint32_t findings,
   return named;
 }
 
+/// Two models that one weak pair joins: what moves the one may be of no use to the other.
+inline Model side_by_side(const Model& left, const Model& right) {
+  Model both = left;
+  const VariableId n = left.variable_count();
+  both.cardinalities.insert(both.cardinalities.end(), right.cardinalities.begin(), right.cardinalities.end());
+  for (std::size_t p = 0; p < right.spin_pairs.size(); ++p)
+    both.spin_pairs.add(n + right.spin_pairs.first[p], n + right.spin_pairs.second[p],
+                        right.spin_pairs.couplings[p]);
+  for (DenseLayer layer : right.dense_layers) {
+    layer.first_visible += n;
+    layer.first_hidden += n;
+    both.dense_layers.push_back(std::move(layer));
+  }
+  for (std::size_t f = 0; f < right.unaries.size(); ++f)
+    both.unaries.add(n + right.unaries.variables[f], right.unaries.values(f));
+  both.spin_pairs.add(n - 1, n, 0.1);
+  return both;
+}
+
 /// Grids at five temperatures, Potts grids, RBMs, noisy-OR networks, random factor graphs.
 inline std::vector<NamedModel> generated_models() {
   std::vector<NamedModel> models;
@@ -84,6 +103,16 @@ inline std::vector<NamedModel> generated_models() {
       {"complete 18, sd 0.5", ising(complete_edges(18), Draw::normal(0, 0.5), Draw::normal(0, 0.3), 16)});
   models.push_back(
       {"complete 18, J 0.2", ising(complete_edges(18), Draw::constant(0.2), Draw::constant(0.05), 17)});
+  // Clusters must turn as a whole, and beside them they are of no use.
+  const Model clusters = ising(grid_edges(12, 12, false), Draw::constant(0.6), Draw::uniform(-0.1, 0.1), 3);
+  models.push_back({"ferromagnet beside glass",
+                    side_by_side(clusters, ising(grid_edges(12, 12, false), Draw::normal(0, 0.6),
+                                                 Draw::uniform(-0.2, 0.2), 5))});
+  models.push_back({"ferromagnet beside rbm",
+                    side_by_side(clusters, rbm(40, 12, Draw::normal(0, 2), Draw::normal(0, 0.5), 9))});
+  models.push_back({"ferromagnet beside degree 5",
+                    side_by_side(clusters, ising(regular_edges(40, 5, 15), Draw::normal(0, 0.7),
+                                                 Draw::normal(0, 0.3), 15))});
   return models;
 }
 

@@ -163,8 +163,12 @@ list(FILTER CORE_SOURCES EXCLUDE REGEX "/drover/((image|text|tag|report|serve|cl
 # Long sums that go through memory.
 set_source_files_properties(${PROJECT_SOURCE_DIR}/drover/run/segment_store.cpp PROPERTIES
                             COMPILE_OPTIONS $<$<CONFIG:Release>:-O3> SKIP_PRECOMPILE_HEADERS ON)
+# The plain loop that kernels are compared with is compiled as well as they are.
+set_source_files_properties(${PROJECT_SOURCE_DIR}/drover/task/kernel_rates.cpp PROPERTIES
+                            COMPILE_OPTIONS $<$<CONFIG:Release>:-O3> SKIP_PRECOMPILE_HEADERS ON)
 # Products and sums stay apart where every instruction set must give the same bits; small loops are unrolled.
-set_source_files_properties(${PROJECT_SOURCE_DIR}/drover/sample/gibbs/gibbs_spin_bytes.cpp PROPERTIES
+set_source_files_properties(${PROJECT_SOURCE_DIR}/drover/sample/gibbs/gibbs_spin_bytes.cpp
+                            ${PROJECT_SOURCE_DIR}/drover/diagnose/segment_block.cpp PROPERTIES
                             COMPILE_OPTIONS "-ffp-contract=off;-O3" SKIP_PRECOMPILE_HEADERS ON)
 drover_component(core ${CORE_SOURCES})
 set_source_files_properties(drover/core/version.cpp PROPERTIES COMPILE_DEFINITIONS DROVER_VERSION="${PROJECT_VERSION}")

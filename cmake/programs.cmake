@@ -8,8 +8,6 @@ target_link_libraries(drover_app PUBLIC drover PRIVATE drover_options CLI11::CLI
 if(TARGET drover_serve)
   set_source_files_properties(app/serve.cpp PROPERTIES COMPILE_DEFINITIONS DROVER_SERVE)
 endif()
-# The plain loop that kernels are compared with is compiled as well as they are.
-set_source_files_properties(${PROJECT_SOURCE_DIR}/app/bench.cpp PROPERTIES COMPILE_OPTIONS $<$<CONFIG:Release>:-O3>)
 # drover-reproduce has a run_reproduce() of its own: the linker can leave this one out while it is alone in its object.
 set_source_files_properties(app/start_reproduce.cpp PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 drover_precompile(drover_app)

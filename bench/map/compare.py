@@ -71,7 +71,7 @@ def run_toulbar2(plain, variables, evidence, seconds, extra):
         command += [f"-timer={seconds}", f"-w={solution}", "-s=0"] + extra
         start = time.time()
         try:
-            run = subprocess.run(command, capture_output=True, text=True, cwd=folder, timeout=seconds + 60)
+            run = subprocess.run(command, capture_output=True, text=True, cwd=folder, timeout=10 * seconds + 60)
             text = run.stdout
         except subprocess.TimeoutExpired as stopped:
             text = (stopped.stdout or b"").decode()

@@ -2,8 +2,8 @@
 // weight (AdaGrad: Duchi, Hazan, Singer: Adaptive subgradient methods, 2011), the weights averaged (Polyak,
 // Juditsky: Acceleration of stochastic approximation by averaging, 1992).
 //
-//   g = grad log P(label | x; w),   S += g^2,   w += rate * g / sqrt(S),   answer: mean of w_t, counted t
-//   times
+//   g = grad log P(label | x; w),   S += g^2,   w += rate * g / sqrt(S)
+//   answer: the mean of w_t, counted t times
 //
 // A rate per weight lets an input that is rarely on learn as fast as the others, once it is on. No row is
 // kept. Weighing late steps more lets the poor first ones fade as 1/t^2. On separable streams the weights

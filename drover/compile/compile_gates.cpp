@@ -226,6 +226,7 @@ class GateWriter {
 
 void check_gates(const Model& model) {
   const Gates& gates = model.gates;
+  if (gates.size() == 0) return;
   std::vector<std::size_t> last(model.variable_count(), gates.size());
   for (std::size_t g = 0; g < gates.size(); ++g) {
     if (gates.inputs(g).empty()) fail(model, g, "has no inputs");

@@ -5,8 +5,7 @@
 // table allows are removed (arc consistency); then:
 //   - tables without zeros connect everything (zeros of unaries only remove values);
 //   - safe values: a value of v is safe if, whenever some value of v is possible beside the other variables
-//   of
-//     a factor, this one is. Any state then moves v there. Settled variables are fixed while the next safe
+//     of a factor, this one is. Any state then moves v there. Settled variables are fixed while the next safe
 //     value is looked for, so if all settle in some order every state reaches the same one: connected;
 //   - split tables: a move changes at most one variable of a table's scope, so a chain never leaves the
 //     component of possible entries (joined where they differ in one variable) it is in. Equality, copies and

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "drover/compile/sweep_order.hpp"
 
@@ -37,6 +38,7 @@ class ComponentSearch {
   Found run() {
     try_sweeps();
     if (graph_.size() <= greedy_limit) try_greedy();
+    if (best_.order.empty()) take_any();
     return std::move(best_);
   }
 
@@ -52,7 +54,16 @@ class ComponentSearch {
     limits_.total_entries = cost.total_entries;
   }
 
+  // The search was ended before it had an order.
+  void take_any() {
+    best_.order.resize(graph_.size());
+    std::iota(best_.order.begin(), best_.order.end(), 0U);
+    best_.cost = frontier_bound(graph_, best_.order);
+    best_.least_width = best_.cost.width;
+  }
+
   void try_sweep(std::vector<std::uint32_t> order) {
+    if (order.empty()) return;
     OrderCost cost;
     if (evaluate_order(graph_, order, limits_, cost)) {
       offer(std::move(order), cost);
@@ -68,15 +79,15 @@ class ComponentSearch {
     RandomSequence random(options_.seed, Stream::tie_break, 0);
     std::uint32_t start = far_vertex(graph_, 0);
     for (std::uint32_t s = 0; s < sweep_starts; ++s) {
-      try_sweep(cuthill_mckee(graph_, start));
+      try_sweep(cuthill_mckee(graph_, start, *options_.control));
       if (enough() || graph_.size() > greedy_limit) return;
-      try_sweep(least_frontier(graph_, start));
+      try_sweep(least_frontier(graph_, start, *options_.control));
       if (enough()) return;
       if (s == 0) {
-        std::vector<std::uint32_t> reversed = cuthill_mckee(graph_, start);
+        std::vector<std::uint32_t> reversed = cuthill_mckee(graph_, start, *options_.control);
         std::reverse(reversed.begin(), reversed.end());
         try_sweep(std::move(reversed));
-        try_sweep(max_cardinality_search(graph_, start));
+        try_sweep(max_cardinality_search(graph_, start, *options_.control));
         if (!best_.exact && graph_.size() > large_component) return;
       }
       start = s == 0 ? far_vertex(graph_, start)

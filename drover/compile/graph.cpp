@@ -70,9 +70,10 @@ class Compiler {
     graph_.log_constant = model_.log_constant;
     if (std::isnan(model_.log_constant) || std::isinf(model_.log_constant))
       fail("the model's constant is not a finite number");
-    add_unaries();
-    add_pairs(model_.spin_pairs, "spin pair",
-              [this](VariableId i, VariableId j, double coupling) { add_spin_pair(i, j, coupling); });
+    if (!add_free_unaries()) add_unaries();
+    if (!add_free_spin_pairs())
+      add_pairs(model_.spin_pairs, "spin pair",
+                [this](VariableId i, VariableId j, double coupling) { add_spin_pair(i, j, coupling); });
     add_pairs(model_.potts_pairs, "Potts pair",
               [this](VariableId i, VariableId j, double coupling) { add_potts_pair(i, j, coupling); });
     for (const DenseLayer& layer : model_.dense_layers) add_dense_layer(layer);
@@ -96,8 +97,9 @@ class Compiler {
   void clamp(const Evidence& evidence) {
     graph_.clamped_value.assign(model_.variable_count(), 0);
     clamped_.assign(model_.variable_count(), false);
-    for (std::size_t v = 0; v < model_.variable_count(); ++v) clamped_[v] = model_.cardinalities[v] == 1;
-    std::vector<bool> observed(model_.variable_count(), false);
+    for (std::size_t v = 0; v < model_.variable_count(); ++v)
+      if (model_.cardinalities[v] == 1) clamped_[v] = true;
+    std::vector<bool> observed(evidence.size() > 0 ? model_.variable_count() : 0, false);
     for (std::size_t e = 0; e < evidence.size(); ++e) {
       const VariableId v = evidence.variables[e];
       const Value value = evidence.values[e];
@@ -118,11 +120,18 @@ class Compiler {
   }
 
   void number_free_variables() {
+    const std::size_t count = model_.variable_count();
     graph_.variable_names = model_.variable_names;
-    graph_.free_variable.assign(model_.variable_count(), no_variable);
+    graph_.free_variable.resize(count);
+    graph_.model_variable.reserve(count);
+    graph_.cardinalities.reserve(count);
+    graph_.unary_offsets.reserve(count + 1);
     graph_.unary_offsets.push_back(0);
-    for (std::size_t v = 0; v < model_.variable_count(); ++v) {
-      if (clamped_[v]) continue;
+    for (std::size_t v = 0; v < count; ++v) {
+      if (clamped_[v]) {
+        graph_.free_variable[v] = no_variable;
+        continue;
+      }
       graph_.free_variable[v] = static_cast<VariableId>(graph_.model_variable.size());
       graph_.model_variable.push_back(static_cast<VariableId>(v));
       graph_.cardinalities.push_back(model_.cardinalities[v]);
@@ -160,6 +169,56 @@ class Compiler {
     if (value == log_zero)
       fail("the evidence is impossible: the factor over " + scope_name(model_, scope) + " is zero there");
     graph_.log_constant += value;
+  }
+
+  // Whether every variable is binary and free, so that each keeps its number.
+  bool all_binary_and_free() const {
+    return graph_.size() == model_.variable_count() && graph_.unary.size() == 2 * graph_.size() &&
+           graph_.is_binary();
+  }
+
+  // The same as add_unaries() in a few loops without branches, for models of millions of variables; false, and
+  // nothing is done, where a variable is not binary, one is clamped or something is wrong.
+  bool add_free_unaries() {
+    const Unaries& unaries = model_.unaries;
+    if (!all_binary_and_free() || unaries.log_values.size() != 2 * unaries.size()) return false;
+    check_.ask();
+    bool right = true;
+    for (std::size_t f = 0; f < unaries.size(); ++f) {
+      const double a = unaries.log_values[2 * f], b = unaries.log_values[2 * f + 1];
+      right &= unaries.variables[f] < graph_.size() && unaries.offsets[f] == 2 * f && std::isfinite(a) &&
+               std::isfinite(b);
+    }
+    if (!right) return false;
+    for (std::size_t f = 0; f < unaries.size(); ++f) {
+      double* const unary = graph_.unary.data() + 2 * std::size_t{unaries.variables[f]};
+      unary[0] += unaries.log_values[2 * f];
+      unary[1] += unaries.log_values[2 * f + 1];
+    }
+    return true;
+  }
+
+  // Likewise for pairs of spins.
+  bool add_free_spin_pairs() {
+    const SpinPairs& pairs = model_.spin_pairs;
+    if (!all_binary_and_free()) return false;
+    check_.ask();
+    bool right = true;
+    for (std::size_t p = 0; p < pairs.size(); ++p)
+      right &= pairs.first[p] < graph_.size() && pairs.second[p] < graph_.size() &&
+               pairs.first[p] != pairs.second[p] && std::isfinite(pairs.couplings[p]);
+    check_.ask();
+    if (!right) return false;
+    SpinPairs& result = graph_.spin_pairs;
+    result.first.resize(pairs.size());
+    result.second.resize(pairs.size());
+    for (std::size_t p = 0; p < pairs.size(); ++p) {
+      const VariableId a = pairs.first[p], b = pairs.second[p];
+      result.first[p] = std::min(a, b);
+      result.second[p] = std::max(a, b);
+    }
+    result.couplings = pairs.couplings;
+    return true;
   }
 
   void add_unaries() {

@@ -8,61 +8,111 @@ namespace drover {
 
 namespace {
 
+// Pairs i < j with their weights, as a graph has them.
+struct SpinGraphPairs {
+  const SpinGraph& graph;
+
+  std::size_t size() const { return graph.size(); }
+  /// visit(i, j, weight), until it returns false.
+  template <class Visit>
+  bool all(Visit visit) const {
+    for (std::size_t i = 0; i < graph.size(); ++i)
+      for (std::size_t e = graph.offsets[i]; e < graph.offsets[i + 1]; ++e)
+        if (graph.neighbour[e] > i && !visit(i, graph.neighbour[e], graph.weight[e])) return false;
+    return true;
+  }
+  void put_terms(Lattice& lattice) const {
+    lattice.log_constant = graph.log_constant;
+    lattice.bias = graph.bias;
+  }
+};
+
+struct GraphPairs {
+  const Graph& graph;
+
+  std::size_t size() const { return graph.size(); }
+  template <class Visit>
+  bool all(Visit visit) const {
+    const SpinPairs& pairs = graph.spin_pairs;
+    for (std::size_t p = 0; p < pairs.size(); ++p)
+      if (!visit(pairs.first[p], pairs.second[p], static_cast<float>(4 * pairs.couplings[p]))) return false;
+    return true;
+  }
+  void put_terms(Lattice& lattice) const {
+    SpinTerms terms = spin_terms(graph);
+    lattice.log_constant = terms.log_constant;
+    lattice.bias.assign(terms.bias.begin(), terms.bias.end());
+  }
+};
+
 // The differences j - i of all pairs, or nothing when there are more than a grid has: 1, width, and across
 // the borders width - 1 and size - width.
-std::vector<std::size_t> differences(const SpinGraph& graph) {
+template <class Pairs>
+std::vector<std::size_t> differences(const Pairs& pairs) {
   std::vector<std::size_t> found;
-  for (std::size_t i = 0; i < graph.size(); ++i)
-    for (std::size_t j : graph.neighbours(i)) {
-      if (j < i || std::find(found.begin(), found.end(), j - i) != found.end()) continue;
-      if (found.size() == 4) return {};
-      found.push_back(j - i);
-    }
+  std::size_t last = 0;
+  const bool few = pairs.all([&](std::size_t i, std::size_t j, float) {
+    if (j - i == last) return true;
+    last = j - i;
+    if (std::find(found.begin(), found.end(), last) != found.end()) return true;
+    found.push_back(last);
+    return found.size() <= 4;
+  });
+  if (!few) return {};
   std::sort(found.begin(), found.end());
   return found;
 }
 
 // Puts every pair into its place; empty when one has none.
-std::optional<Lattice> try_width(const SpinGraph& graph, std::size_t width) {
+template <class Pairs>
+std::optional<Lattice> try_width(const Pairs& pairs, std::size_t width) {
   Lattice lattice;
+  const std::size_t size = pairs.size();
   lattice.width = width;
-  lattice.height = graph.size() / width;
-  lattice.log_constant = graph.log_constant;
-  lattice.bias = graph.bias;
-  lattice.right.assign(graph.size(), 0.0f);
-  lattice.down.assign(graph.size(), 0.0f);
-  for (std::size_t i = 0; i < graph.size(); ++i)
-    for (std::size_t k = 0; k < graph.degree(i); ++k) {
-      const std::size_t j = graph.neighbours(i)[k], x = i % width, step = j - i;
-      const float weight = graph.weights(i)[k];
-      if (j < i) continue;
-      if (step == 1 && x + 1 < width) {
-        lattice.right[i] = weight;
-      } else if (step == width) {
-        lattice.down[i] = weight;
-      } else if (step == width - 1 && x == 0) {
-        lattice.right[j] = weight;
-        lattice.periodic_x = true;
-      } else if (step == graph.size() - width && i < width) {
-        lattice.down[j] = weight;
-        lattice.periodic_y = true;
-      } else {
-        return {};
-      }
+  lattice.height = size / width;
+  lattice.right.assign(size, 0.0f);
+  lattice.down.assign(size, 0.0f);
+  const bool fits = pairs.all([&](std::size_t i, std::size_t j, float weight) {
+    const std::size_t step = j - i;
+    if (step == width) {
+      lattice.down[i] = weight;
+    } else if (step == 1 && j % width != 0) {
+      lattice.right[i] = weight;
+    } else if (step == width - 1 && i % width == 0) {
+      lattice.right[j] = weight;
+      lattice.periodic_x = true;
+    } else if (step == size - width && i < width) {
+      lattice.down[j] = weight;
+      lattice.periodic_y = true;
+    } else {
+      return false;
     }
+    return true;
+  });
+  if (!fits) return {};
+  pairs.put_terms(lattice);
   return lattice;
+}
+
+template <class Pairs>
+std::optional<Lattice> recognise(const Pairs& pairs) {
+  std::set<std::size_t> widths;
+  for (std::size_t step : differences(pairs))
+    for (std::size_t width : {step, step + 1})
+      if (width >= 3 && pairs.size() % width == 0 && pairs.size() / width >= 3) widths.insert(width);
+  for (std::size_t width : widths)
+    if (auto lattice = try_width(pairs, width)) return lattice;
+  return {};
 }
 
 }  // namespace
 
 std::optional<Lattice> recognise_lattice(const SpinGraph& graph) {
-  std::set<std::size_t> widths;
-  for (std::size_t step : differences(graph))
-    for (std::size_t width : {step, step + 1})
-      if (width >= 3 && graph.size() % width == 0 && graph.size() / width >= 3) widths.insert(width);
-  for (std::size_t width : widths)
-    if (auto lattice = try_width(graph, width)) return lattice;
-  return {};
+  return recognise(SpinGraphPairs{graph});
+}
+
+std::optional<Lattice> recognise_lattice(const Graph& graph) {
+  return recognise(GraphPairs{graph});
 }
 
 std::optional<EqualLattice> equal_lattice(const Lattice& lattice) {

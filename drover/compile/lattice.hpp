@@ -28,6 +28,8 @@ struct Lattice {
 
 /// Empty when the graph is no such grid.
 std::optional<Lattice> recognise_lattice(const SpinGraph& graph);
+/// The same of spin_graph(graph), which is not made for it. Requires graph.is_spin().
+std::optional<Lattice> recognise_lattice(const Graph& graph);
 
 /// A lattice with one weight and the bias that one coupling and one field give: log p~ = J sum s s + h sum s.
 struct EqualLattice {

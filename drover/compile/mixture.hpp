@@ -7,8 +7,7 @@
 // exactly, for every table. Source: Mescheder, Nowozin, Geiger 2016, section 4.2, completed as follows.
 //
 // - Pair tables: rows and columns are scaled so that as many entries as can be found are 1; every other entry
-// p
-//   is the table [[1, 1], [1, p]] over the indicators [x_1 = k], [x_2 = l], with a binary dual (dual.hpp).
+//   p is the table [[1, 1], [1, p]] over the indicators [x_1 = k], [x_2 = l], with a binary dual (dual.hpp).
 // - "All equal" factors of any order (Potts cliques): exp(J [all equal]) = 1 + sum_k (e^J - 1) prod_j [x_j =
 // k].
 // - Noisy-OR with a leak: y = 0 with probability f = prod_i lambda_i^(x_i), first factor 1 - leak; the
@@ -20,8 +19,7 @@
 //   mixture stays exact, and a bad fit costs mixing, not correctness. `divergence` is the KL divergence of
 //   the fit.
 // - A zero entry e: the factor 1 - [x = e] is a mixture of "x_j != e_j, others free" in all cyclic orders of
-// j,
-//   which links any two states that differ in one variable. So a sampler of these mixtures reaches what
+//   j, which links any two states that differ in one variable. So a sampler of these mixtures reaches what
 //   single-site Gibbs reaches.
 #pragma once
 

@@ -10,6 +10,55 @@
 
 namespace drover {
 
+namespace {
+
+bool are_ascending(const Pairs& pairs) {
+  bool ascending = true;
+  for (std::size_t p = 1; p < pairs.size(); ++p)
+    ascending &= pairs.first[p - 1] < pairs.first[p] ||
+                 (pairs.first[p - 1] == pairs.first[p] && pairs.second[p - 1] < pairs.second[p]);
+  return ascending;
+}
+
+// Rows of pairs in order of (first, second), each once: they fill in ascending order when the smaller
+// neighbours of all rows are put in before the larger ones.
+void put_ascending(const Pairs& pairs, std::vector<std::size_t>&& offsets, SpinGraph& spins,
+                   StopCheck& check) {
+  spins.neighbour.resize(2 * pairs.size());
+  spins.weight.resize(2 * pairs.size());
+  std::vector<std::size_t> next(offsets.begin(), offsets.end() - 1);
+  spins.offsets = std::move(offsets);
+  const auto put = [&](VariableId row, VariableId other, double coupling) {
+    const std::size_t at = next[row]++;
+    spins.neighbour[at] = other;
+    spins.weight[at] = static_cast<float>(4 * coupling);
+    check.step();
+  };
+  for (std::size_t p = 0; p < pairs.size(); ++p) put(pairs.second[p], pairs.first[p], pairs.couplings[p]);
+  for (std::size_t p = 0; p < pairs.size(); ++p) put(pairs.first[p], pairs.second[p], pairs.couplings[p]);
+}
+
+}  // namespace
+
+SpinTerms spin_terms(const Graph& graph) {
+  assert(graph.is_spin());
+  SpinTerms terms;
+  terms.log_constant = graph.log_constant;
+  terms.bias.resize(graph.size());
+  for (std::size_t i = 0; i < graph.size(); ++i) {
+    terms.bias[i] = graph.unary[2 * i + 1] - graph.unary[2 * i];
+    terms.log_constant += graph.unary[2 * i];
+  }
+  const SpinPairs& pairs = graph.spin_pairs;
+  for (std::size_t p = 0; p < pairs.size(); ++p) {
+    const double coupling = pairs.couplings[p];
+    terms.log_constant += coupling;
+    terms.bias[pairs.first[p]] -= 2 * coupling;
+    terms.bias[pairs.second[p]] -= 2 * coupling;
+  }
+  return terms;
+}
+
 SpinGraph spin_graph(const Graph& graph) {
   return spin_graph(graph, no_control());
 }
@@ -20,26 +69,22 @@ SpinGraph spin_graph(const Graph& graph, const RunControl& control) {
   const std::size_t size = graph.size();
   const SpinPairs& pairs = graph.spin_pairs;
   SpinGraph spins;
-  spins.log_constant = graph.log_constant;
-
-  std::vector<double> bias(size);
-  for (std::size_t i = 0; i < size; ++i) {
-    bias[i] = graph.unary[2 * i + 1] - graph.unary[2 * i];
-    spins.log_constant += graph.unary[2 * i];
+  {
+    const SpinTerms terms = spin_terms(graph);
+    spins.log_constant = terms.log_constant;
+    spins.bias.assign(terms.bias.begin(), terms.bias.end());
   }
   std::vector<std::size_t> ends(size + 1, 0);
   for (std::size_t p = 0; p < pairs.size(); ++p) {
-    const VariableId i = pairs.first[p], j = pairs.second[p];
-    const double coupling = pairs.couplings[p];
-    spins.log_constant += coupling;
-    bias[i] -= 2 * coupling;
-    bias[j] -= 2 * coupling;
-    ++ends[i + 1];
-    ++ends[j + 1];
+    ++ends[pairs.first[p] + 1];
+    ++ends[pairs.second[p] + 1];
     check.step();
   }
-  spins.bias.assign(bias.begin(), bias.end());
   for (std::size_t i = 0; i < size; ++i) ends[i + 1] += ends[i];
+  if (are_ascending(pairs)) {
+    put_ascending(pairs, std::move(ends), spins, check);
+    return spins;
+  }
 
   // Both directions of every pair, row by row; afterwards ends[i] is the end of row i.
   std::vector<std::uint32_t> neighbour(2 * pairs.size());

@@ -35,6 +35,13 @@ struct SpinGraph {
   }
 };
 
+/// What of a SpinGraph belongs to no pair, before it is rounded. Requires graph.is_spin().
+struct SpinTerms {
+  double log_constant = 0;
+  std::vector<double> bias;
+};
+SpinTerms spin_terms(const Graph& graph);
+
 /// Requires graph.is_spin(). Several pairs of the same two variables become one.
 SpinGraph spin_graph(const Graph& graph);
 

@@ -9,14 +9,22 @@ namespace {
 
 constexpr std::uint32_t unseen = std::numeric_limits<std::uint32_t>::max();
 
+/// Asked for every vertex, and asks the control for few.
+bool ends_at(std::size_t vertex, const RunControl& control) {
+  constexpr std::size_t between = 1U << 14;
+  return vertex % between == between - 1 && control.should_stop();
+}
+
 }  // namespace
 
-std::vector<std::uint32_t> cuthill_mckee(const OrderGraph& graph, std::uint32_t start) {
+std::vector<std::uint32_t> cuthill_mckee(const OrderGraph& graph, std::uint32_t start,
+                                         const RunControl& control) {
   std::vector<std::uint32_t> order{start};
   std::vector<bool> seen(graph.size(), false);
   seen[start] = true;
   order.reserve(graph.size());
   for (std::size_t at = 0; at < order.size(); ++at) {
+    if (ends_at(at, control)) return {};
     const std::size_t first = order.size();
     for (std::uint32_t u : graph.of(order[at]))
       if (!seen[u]) {
@@ -46,7 +54,8 @@ std::uint32_t far_vertex(const OrderGraph& graph, std::uint32_t start) {
   return best;
 }
 
-std::vector<std::uint32_t> least_frontier(const OrderGraph& graph, std::uint32_t start) {
+std::vector<std::uint32_t> least_frontier(const OrderGraph& graph, std::uint32_t start,
+                                          const RunControl& control) {
   struct Entry {
     std::uint32_t missing, age, vertex;
     bool operator>(const Entry& other) const {
@@ -73,6 +82,7 @@ std::vector<std::uint32_t> least_frontier(const OrderGraph& graph, std::uint32_t
     queue.pop();
     const std::uint32_t v = entry.vertex;
     if (done[v] || entry.missing != missing[v]) continue;
+    if (ends_at(order.size(), control)) return {};
     done[v] = true;
     order.push_back(v);
     for (std::uint32_t u : graph.of(v))
@@ -81,7 +91,8 @@ std::vector<std::uint32_t> least_frontier(const OrderGraph& graph, std::uint32_t
   return order;
 }
 
-std::vector<std::uint32_t> max_cardinality_search(const OrderGraph& graph, std::uint32_t start) {
+std::vector<std::uint32_t> max_cardinality_search(const OrderGraph& graph, std::uint32_t start,
+                                                  const RunControl& control) {
   std::vector<std::vector<std::uint32_t>> with_count(1);
   std::vector<std::uint32_t> count(graph.size(), 0), order;
   std::vector<bool> done(graph.size(), false);
@@ -98,6 +109,7 @@ std::vector<std::uint32_t> max_cardinality_search(const OrderGraph& graph, std::
     const std::uint32_t v = with_count.back().back();
     with_count.back().pop_back();
     if (done[v] || count[v] + 1 < with_count.size()) continue;
+    if (ends_at(order.size(), control)) return {};
     done[v] = true;
     order.push_back(v);
     for (std::uint32_t u : graph.of(v))
@@ -165,7 +177,7 @@ bool evaluate_order(const OrderGraph& graph, const std::vector<std::uint32_t>& o
     cost.log2_max_clique = std::max(cost.log2_max_clique, bits);
     cost.total_entries += std::exp2(bits);
     if (bits > limits.log2_max_clique || cost.total_entries >= limits.total_entries ||
-        limits.work > limits.work_budget)
+        limits.work > limits.work_budget || ends_at(at, *limits.control))
       return false;
     if (parent == unseen) continue;
     if (waiting[parent].empty())

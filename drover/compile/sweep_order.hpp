@@ -5,10 +5,11 @@
 //   least_frontier    next is the frontier vertex with the fewest unseen neighbours, the oldest first (after
 //                     Sloan 1986: keeps the number of active vertices low)
 //   max_cardinality   reversed maximum cardinality search (Tarjan and Yannakakis 1984); perfect on chordal
-//   graphs
+//                     graphs
 //
 // All take time linear in the edges (the last two times a logarithm). They assume a connected graph. They
-// fail to be good where the graph is tree-like with bushy branches; the greedy orders are best there.
+// fail to be good where the graph is tree-like with bushy branches; the greedy orders are best there. A sweep
+// that its control ends gives no order: an empty one.
 #pragma once
 
 #include "drover/compile/greedy_order.hpp"
@@ -16,9 +17,12 @@
 namespace drover {
 
 std::uint32_t far_vertex(const OrderGraph& graph, std::uint32_t start);  ///< of the last breadth-first level
-std::vector<std::uint32_t> cuthill_mckee(const OrderGraph& graph, std::uint32_t start);
-std::vector<std::uint32_t> least_frontier(const OrderGraph& graph, std::uint32_t start);
-std::vector<std::uint32_t> max_cardinality_search(const OrderGraph& graph, std::uint32_t start);
+std::vector<std::uint32_t> cuthill_mckee(const OrderGraph& graph, std::uint32_t start,
+                                         const RunControl& control = no_control());
+std::vector<std::uint32_t> least_frontier(const OrderGraph& graph, std::uint32_t start,
+                                          const RunControl& control = no_control());
+std::vector<std::uint32_t> max_cardinality_search(const OrderGraph& graph, std::uint32_t start,
+                                                  const RunControl& control = no_control());
 
 /// The largest frontier of a sweep with the vertex it removes: an upper bound on the cost of `order`, in
 /// linear time even where the order itself is far too costly to evaluate.

@@ -52,7 +52,7 @@ std::size_t word_count(const PackedSamples& samples) {
 }
 
 /// The mean of k over all pairs of a row of `a` and a row of `b`.
-double mean_kernel(const PackedSamples& a, const PackedSamples& b) {
+double mean_kernel(const PackedSamples& a, const PackedSamples& b, const RunControl& control) {
   // Blocks of b small enough to stay in the nearest cache while rows of a pass over them.
   constexpr std::size_t block_rows = 256;
   const std::size_t words = word_count(a);
@@ -62,6 +62,7 @@ double mean_kernel(const PackedSamples& a, const PackedSamples& b) {
     std::vector<std::uint64_t>& count = counts.local();
     std::uint64_t differences[block_rows];
     for (std::size_t begin = 0; begin < b.rows; begin += block_rows) {
+      fail_if_stopped(control, "comparing samples");
       const std::size_t rows = std::min(block_rows, b.rows - begin);
       const std::size_t padded = std::min(block_rows, b.stride - begin);
       for (std::size_t r = range.begin(); r != range.end(); ++r) {
@@ -129,9 +130,10 @@ PackedSamples pack_samples(std::span<const Value> values, std::span<const std::u
   return packed;
 }
 
-double squared_mmd(const PackedSamples& a, const PackedSamples& b) {
+double squared_mmd(const PackedSamples& a, const PackedSamples& b, const RunControl& control) {
   assert(a.bits == b.bits && a.rows > 0 && b.rows > 0);
-  return std::max(0.0, mean_kernel(a, a) + mean_kernel(b, b) - 2 * mean_kernel(a, b));
+  return std::max(0.0,
+                  mean_kernel(a, a, control) + mean_kernel(b, b, control) - 2 * mean_kernel(a, b, control));
 }
 
 std::vector<double> bit_means(const PackedSamples& samples) {
@@ -145,7 +147,8 @@ std::vector<double> bit_means(const PackedSamples& samples) {
   return means;
 }
 
-StatisticDistance statistic_distance(const PackedSamples& a, const PackedSamples& b) {
+StatisticDistance statistic_distance(const PackedSamples& a, const PackedSamples& b,
+                                     const RunControl& control) {
   assert(a.bits == b.bits);
   StatisticDistance distance;
   const std::vector<double> means_a = bit_means(a), means_b = bit_means(b);
@@ -160,6 +163,7 @@ StatisticDistance statistic_distance(const PackedSamples& a, const PackedSamples
   std::vector<double> squares(a.bits, 0.0),
       pairs(a.bits, 0.0);  // per first bit: added in order, not by thread
   parallel_for(std::size_t{0}, a.bits, [&](std::size_t i) {
+    fail_if_stopped(control, "comparing samples");
     for (std::size_t j = i + 1; j < a.bits; ++j) {
       if (a.variable_of_bit[i] == a.variable_of_bit[j]) continue;
       const double difference = joint_share(columns_a, a.rows, i, j) - joint_share(columns_b, b.rows, i, j);

@@ -3,8 +3,8 @@
 // Source: A. Gretton, K. Borgwardt, M. Rasch, B. Schoelkopf, A. Smola, A kernel two-sample test, JMLR 13,
 // 2012; the kernel as in M. Lazaro-Gredilla, A. Dedieu, D. George, Perturb-and-max-product, NeurIPS 2021:
 //
-//   MMD^2 = mean k(a, a') + mean k(b, b') - 2 mean k(a, b),     k(x, y) = exp(-differing variables /
-//   variables)
+//   MMD^2 = mean k(a, a') + mean k(b, b') - 2 mean k(a, b)
+//   k(x, y) = exp(-(differing variables) / variables)
 //
 // over all pairs, a row with itself included (the biased form: never negative). Distances are whole numbers,
 // so pairs are counted by distance and the exponential is taken once per distance: sums are exact, whatever
@@ -25,6 +25,7 @@
 #include <span>
 #include <vector>
 
+#include "drover/core/run_control.hpp"
 #include "drover/core/types.hpp"
 
 namespace drover {
@@ -44,8 +45,9 @@ struct PackedSamples {
 /// `values` is (row, variable).
 PackedSamples pack_samples(std::span<const Value> values, std::span<const std::uint32_t> cardinalities);
 
-/// Both sets must have the same variables and at least one row.
-double squared_mmd(const PackedSamples& a, const PackedSamples& b);
+/// Both sets must have the same variables and at least one row. Raises stopped (interrupted) when the control
+/// ends it.
+double squared_mmd(const PackedSamples& a, const PackedSamples& b, const RunControl& control = no_control());
 
 /// The share of rows in which each bit is set.
 std::vector<double> bit_means(const PackedSamples& samples);
@@ -57,6 +59,7 @@ struct StatisticDistance {
   double mean_rms = 0;
   double pair_rms = 0;
 };
-StatisticDistance statistic_distance(const PackedSamples& a, const PackedSamples& b);
+StatisticDistance statistic_distance(const PackedSamples& a, const PackedSamples& b,
+                                     const RunControl& control = no_control());
 
 }  // namespace drover

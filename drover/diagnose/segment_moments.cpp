@@ -9,8 +9,6 @@ namespace drover {
 
 namespace {
 
-constexpr std::size_t least_batches = 8;
-
 // R-hat of half-chain means with these sums over the 2 C halves.
 double rhat_of_halves(double halves, double length, double sum, double squares, double spread) {
   const double variance_of_means = std::max(0.0, squares - sum * sum / halves) / (halves - 1);

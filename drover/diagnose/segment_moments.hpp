@@ -37,6 +37,9 @@
 
 namespace drover {
 
+/// The fewest batches of several segments that a variance is taken from.
+inline constexpr std::size_t least_batches = 8;
+
 /// The mean over segment s of chain c is means[c * chain_stride + s * segment_stride]; all finite, in [0, 1].
 struct SegmentMeans {
   const double* means = nullptr;

@@ -6,8 +6,7 @@
 //
 //   cycles    an arc that closes one (depth-first) is laid upside down
 //   layers    longest path from the sources; then a node, or a group joined by arcs of length 1, moves
-//   towards
-//             the side on which it has more arcs, until none does: total length falls with each move;
+//             towards the side on which it has more arcs, until none does: total length falls with each move;
 //             then a layer keeps some 1.5 sqrt(nodes) of its nodes and the others move down
 //   parts     not joined by arcs are laid out by themselves and set side by side, in rows
 //

@@ -1,7 +1,7 @@
 // Herding by coordinate ascent for binary variables with all pairs, or all pairs and triples: the Hopfield
 // form of Welling 2009, section 5,
-//   fire s_i = [f_i > 0] in turn until nothing changes,  f_i = w_i + sum_j w_ij s_j + sum_{j<k} w_ijk s_j
-//   s_k, then w += mu - phi(s),
+//   f_i = w_i + sum_j w_ij s_j + sum_{j<k} w_ijk s_j s_k,
+//   fire s_i = [f_i > 0] in turn until nothing changes, then w += mu - phi(s),
 // over full symmetric arrays of mu and of the counts n - w_0, with w = t mu - (n - w_0) formed where it is
 // read. So an update of the weights touches only features that hold, and a change of s_j adds contiguous rows
 // to the fields f and rates (the same sums of mu). Fields are summed anew every refresh_interval samples.

@@ -1,9 +1,8 @@
 // Black and white images: what a noisy one says of its own model, and the posterior by Gibbs sampling.
 //
 // The model is that of denoising.hpp, with levels and light of its own:
-//   y_i = black or white (by x_i) + light at i + sigma * standard normal,      light: a polynomial of degree
-//   2
-// Parameters by stochastic expectation maximisation (Celeux, Diebolt 1985): sweeps of Gibbs sampling give x;
+//   y_i = black or white (by x_i) + light at i + sigma * standard normal
+// where light is a polynomial of degree 2. Parameters by stochastic expectation maximisation (Celeux, Diebolt 1985): sweeps of Gibbs sampling give x;
 // given x, the coupling maximises the pseudo-likelihood of x (Besag 1975), levels, light and sigma are a
 // least squares fit of y; estimates of the second half of the turns are averaged. Light is kept when it
 // explains a twentieth of what is left without it. Where many pixels lie at the ends of the range, these are

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cassert>
 #include <cmath>
+#include <limits>
 
 #include "drover/compile/stoppable.hpp"
 #include "drover/core/random.hpp"
@@ -79,7 +80,7 @@ double at_distance_zero(const NoisyImage& image, Function f) {
   return 2 * means[0] - means[1];
 }
 
-constexpr double most_sigma = 100, least_sigma = 0.05, least_sigma_grey = 0.01;
+constexpr double most_sigma = 100, least_sigma = 0.05, least_sigma_grey = 0.002;
 
 // A share e of the signs is wrong, e = Phi(-1 / sigma); E[y_i y_j] = (1 - 2 e)^2 E[x_i x_j].
 double sigma_of_signs(const NoisyImage& image) {
@@ -92,6 +93,71 @@ double sigma_of_signs(const NoisyImage& image) {
     (phi(-1 / middle) < wrong ? low : high) = middle;
   }
   return 0.5 * (low + high);
+}
+
+bool is_clipped(const NoisyImage& image, double y) {
+  return image.range == PixelRange::clipped && std::abs(y) >= 1;
+}
+
+/// The second difference across both directions around a pixel that is not at the border: of noise, it has the
+/// variance 36 sigma^2. NaN where it would touch the ends of the range, and where nothing changes: that is a
+/// frame or a blank margin.
+double second_difference(const NoisyImage& image, std::size_t x, std::size_t y) {
+  constexpr double weights[3] = {1, -2, 1};
+  const double first = image.values[(y - 1) * image.width + x - 1];
+  double sum = 0;
+  bool blank = true;
+  for (std::size_t r = 0; r < 3; ++r)
+    for (std::size_t c = 0; c < 3; ++c) {
+      const double value = image.values[(y + r - 1) * image.width + x + c - 1];
+      if (is_clipped(image, value)) return std::numeric_limits<double>::quiet_NaN();
+      blank &= value == first;
+      sum += weights[r] * weights[c] * value;
+    }
+  return blank ? std::numeric_limits<double>::quiet_NaN() : sum;
+}
+
+/// sigma^2 by blocks of second differences, in order; without blocks in which one is unknown.
+std::vector<double> quiet_blocks(const NoisyImage& image, std::size_t side) {
+  std::vector<double> squares;
+  for (std::size_t top = 1; top + side < image.height; top += side)
+    for (std::size_t left = 1; left + side < image.width; left += side) {
+      double sum = 0;
+      for (std::size_t y = top; y < top + side; ++y)
+        for (std::size_t x = left; x < left + side; ++x) {
+          const double difference = second_difference(image, x, y);
+          sum += difference * difference;
+        }
+      if (!std::isnan(sum)) squares.push_back(sum / (36 * static_cast<double>(side * side)));
+    }
+  std::ranges::sort(squares);
+  return squares;
+}
+
+/// The lowest twentieth of the mean squares of blocks of noise with sigma = 1: the quantile of a gamma law (Wilson
+/// and Hilferty 1931) with the mean 1 and their variance. Second differences near each other are correlated, by
+/// (1, -4, 6, -4, 1) / 6 each way.
+double noise_at_lowest_twentieth(std::size_t side) {
+  constexpr double normal_at_twentieth = -1.6448536269514722;
+  const auto b = static_cast<double>(side);
+  const double each_way = (b + 2 * (b - 1) * 16 / 36 + 2 * (b - 2) / 36) / b;
+  const double variance = 2 * each_way * each_way / (b * b);
+  const double root = 1 - variance / 9 + normal_at_twentieth * std::sqrt(variance / 9);
+  return root * root * root;
+}
+
+/// By the median of second differences, for pictures that are too small or too much clipped for blocks.
+double sigma_of_median(const NoisyImage& image) {
+  std::vector<double> sizes;
+  for (std::size_t y = 1; y + 1 < image.height; ++y)
+    for (std::size_t x = 1; x + 1 < image.width; ++x)
+      if (const double difference = std::abs(second_difference(image, x, y)); difference >= 0)
+        sizes.push_back(difference);
+  if (sizes.empty()) return 0;
+  const auto middle = sizes.begin() + static_cast<std::ptrdiff_t>(sizes.size() / 2);
+  std::ranges::nth_element(sizes, middle);
+  constexpr double normal_per_median = 1.4826;
+  return normal_per_median * *middle / 6;
 }
 
 Edges pixel_edges(const NoisyImage& image) {
@@ -195,9 +261,15 @@ double estimate_sigma(const NoisyImage& image) {
 }
 
 double estimate_sigma_grey(const NoisyImage& image) {
-  const double nugget = at_distance_zero(image, [](double a, double b) { return 0.5 * (a - b) * (a - b); });
-  if (!(nugget > 0)) return least_sigma_grey;
-  return std::clamp(std::sqrt(nugget), least_sigma_grey, most_sigma);
+  constexpr std::size_t enough_blocks = 20;
+  // Texture and edges make each too large, seldom all of them.
+  double sigma = sigma_of_median(image);
+  for (const std::size_t side : {8U, 16U}) {
+    const std::vector<double> squares = quiet_blocks(image, side);
+    if (squares.size() >= enough_blocks)
+      sigma = std::min(sigma, std::sqrt(squares[squares.size() / 20] / noise_at_lowest_twentieth(side)));
+  }
+  return std::clamp(sigma, least_sigma_grey, most_sigma);
 }
 
 Model denoising_model(const NoisyImage& image, double sigma, double coupling) {

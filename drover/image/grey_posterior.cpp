@@ -29,6 +29,17 @@ constexpr std::array<Direction, 8> directions = {{{0, 1, 1.0F},
                                                   {-1, 1, diagonal},
                                                   {-1, -1, diagonal}}};
 
+/// What a value that was cut off at 1 was, on average, when it is normal around m: m + sigma phi(a) / Phi(a),
+/// a = (m - 1) / sigma.
+float mean_beyond_one(float m, float sigma) {
+  const float a = (m - 1) / sigma;
+  // Far below, where both are too small for float: the first terms of the continued fraction.
+  constexpr float far_below = -5;
+  if (a < far_below) return m + sigma * (-a - 1 / (a - 2 / a));
+  const float density = 0.39894228F * std::exp(-0.5F * a * a), share_above = 0.5F * std::erfc(-diagonal * a);
+  return m + sigma * density / share_above;
+}
+
 /// A picture with a margin of two pixels that repeats its border, so that no pixel is a special case.
 class Framed {
  public:
@@ -72,6 +83,7 @@ class MeanField {
  public:
   MeanField(const NoisyImage& image, double sigma)
       : image_(image),
+        sigma_(static_cast<float>(sigma)),
         precision_(static_cast<float>(1 / (sigma * sigma))),
         mean_(image.width, image.height, 0),
         variance_(image.width, image.height, static_cast<float>(sigma * sigma / 4)),
@@ -117,6 +129,13 @@ class MeanField {
     }
   }
 
+  /// A pixel as it was seen, or as it was before the end of the range cut it off.
+  float before_the_cut(double seen, float mean) const {
+    const auto y = static_cast<float>(seen);
+    if (image_.range != PixelRange::clipped || std::abs(y) < 1) return y;
+    return y > 0 ? mean_beyond_one(mean, sigma_) : -mean_beyond_one(-mean, sigma_);
+  }
+
   void rows(std::size_t begin, std::size_t end) {
     const std::size_t width = image_.width, padded = width + 2;
     // The squares of three rows of every direction, the oldest overwritten by the next.
@@ -130,8 +149,9 @@ class MeanField {
       for (std::ptrdiff_t y = first - 1; y <= first; ++y) squares(y, directions[k], ring_row(k, y));
     for (std::ptrdiff_t y = first; y < static_cast<std::ptrdiff_t>(end); ++y) {
       const double* seen = image_.values.data() + static_cast<std::size_t>(y) * width;
+      const float* mean = mean_.row(y);
       for (std::size_t x = 0; x < width; ++x) {
-        numerator[x] = precision_ * static_cast<float>(seen[x]);
+        numerator[x] = precision_ * before_the_cut(seen[x], mean[x]);
         denominator[x] = precision_;
       }
       for (std::size_t k = 0; k < directions.size(); ++k) {
@@ -156,7 +176,7 @@ class MeanField {
   }
 
   const NoisyImage& image_;
-  float precision_;
+  float sigma_, precision_;
   Framed mean_, variance_, new_mean_, new_variance_;
 };
 
@@ -175,26 +195,6 @@ GreyPosterior grey_posterior(const NoisyImage& image, double sigma, std::uint32_
   }
   field.read(result);
   return result;
-}
-
-double estimate_sigma_median(const NoisyImage& image) {
-  constexpr double least = 0.002;
-  if (image.width < 3 || image.height < 3) return least;
-  constexpr std::size_t most = 1 << 20;
-  const std::size_t step = image.values.size() / most + 1;
-  std::vector<double> sizes;
-  for (std::size_t y = 1; y + 1 < image.height; ++y)
-    for (std::size_t x = 1 + y % step; x + 1 < image.width; x += step) {
-      const double* p = image.values.data() + y * image.width + x;
-      const auto w = static_cast<std::ptrdiff_t>(image.width);
-      const double second =
-          p[-w - 1] - 2 * p[-w] + p[-w + 1] - 2 * (p[-1] - 2 * p[0] + p[1]) + p[w - 1] - 2 * p[w] + p[w + 1];
-      sizes.push_back(std::abs(second));
-    }
-  if (sizes.empty()) return least;
-  const auto middle = sizes.begin() + static_cast<std::ptrdiff_t>(sizes.size() / 2);
-  std::nth_element(sizes.begin(), middle, sizes.end());
-  return std::max(least, 1.4826 * *middle / 6);  // the weights' squares sum to 36
 }
 
 }  // namespace drover

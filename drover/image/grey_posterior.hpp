@@ -10,7 +10,8 @@
 //   v_i = 1 / (1 / sigma^2 + sum_e w_e),    m_i = v_i (y_i / sigma^2 + sum_e w_e m_j)
 // with c = 1 beside and above, 1 / sqrt(2) diagonally. a = 0.35 takes account of the eight differences of a
 // pixel not being independent; it was found on photographs at two levels of noise, best or next to best on
-// all.
+// all. In a file whose values end at black and white, a y_i at such an end stands for the mean of what it may
+// have been, E[y | y >= 1, m_i]: else white paper turns grey, which noise can only make darker.
 //
 // Fails: smooths fine texture that is weaker than the noise; noise that is not Gaussian, or correlated, is
 // taken for the picture. Float numbers, 16 bytes a pixel.
@@ -34,9 +35,5 @@ struct GreyPosterior {
 /// Ends early with what it has; the noisy image itself when not one iteration was done.
 GreyPosterior grey_posterior(const NoisyImage& image, double sigma, std::uint32_t iterations = 25,
                              const RunControl& control = no_control());
-
-/// Immerkaer's estimate (Computer Vision and Image Understanding 64, 1996) with the median instead of the
-/// mean: the second difference across both directions leaves noise and few edges. Texture makes it too large.
-double estimate_sigma_median(const NoisyImage& image);
 
 }  // namespace drover

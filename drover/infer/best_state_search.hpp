@@ -1,8 +1,7 @@
 // A best state of one connected model with its proof, by several ways that help one another.
 //
 //   dives    depth-first searches under a guessed limit of the cost, which grows until a state is found: as
-//   strong a
-//            propagation as if a good state were known (constraint models are solved here)
+//            strong a propagation as if a good state were known (constraint models are solved here)
 //   bound    sequential reweighting: a bound near the linear relaxation's, and costs placed where they prune
 //   search   hybrid best-first branch and bound: the proof
 //   around   branch and bound with most variables fixed at the best state, more or fewer as that succeeds

@@ -1,7 +1,7 @@
 // A Graph as costs to be made small: what branch and bound and its bounds work on.
 //
-//   cost(x) = sum over variables u_i(x_i) + sum over factors c_f(x_f)        log score(x) = (top - cost(x)) /
-//   scale
+//   cost(x) = sum over variables u_i(x_i) + sum over factors c_f(x_f)
+//   log score(x) = (top - cost(x)) / scale
 //
 // Every cost is a whole number held in a double: log-factors are subtracted from the largest of their table,
 // multiplied by a power of two and rounded. Sums and differences of whole numbers below 2^53 are exact, so

@@ -1,7 +1,7 @@
 // The messages of gates (model/gates.hpp), exact in both semirings:
 //
-//   out_s(k) = reduce over x with x_s = k of ( scale * log factor(x) + sum over the other slots t of
-//   in_t(x_t) )
+//   out_s(k) = reduce over x with x_s = k of
+//              ( scale * log factor(x) + sum over the other slots t of in_t(x_t) )
 //
 // OR, AND and counts are chains: a counter of ones that stops at a cap runs along the inputs, and its last
 // value decides. Forward and backward sums over the counter give every message, in O(inputs * cap) and

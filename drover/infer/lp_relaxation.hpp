@@ -8,7 +8,7 @@
 //   pairs       w > 0: q <= p_i, q <= p_j;    w < 0: q >= p_i + p_j - 1, q >= 0   (the others cannot bind)
 //   tables      sum of q_a = 1, and the sum over x_a with x_i = k is p_i(k)
 //   maximise    the expected log score: an upper bound of every score; when p is integral, the best state
-//   itself
+//               itself
 //
 // Size: a column per pair and table entry. CLP's simplex takes minutes beyond some 10^5 columns.
 #pragma once

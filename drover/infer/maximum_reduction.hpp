@@ -4,8 +4,9 @@
 // Source: Dechter, Bucket elimination, 1999, stopped at tables of a bounded size; Larrosa, Boosting search
 // with variable elimination, CP 2000.
 //
-//   theta_new(x_N) = max over k of ( u_v(k) + sum over factors f of v of theta_f(k, x_N) ),   N: the
-//   neighbours of v
+//   theta_new(x_N) = max over k of ( u_v(k) + sum over factors f of v of theta_f(k, x_N) )
+//
+// where N are the neighbours of v.
 //
 // A variable goes when the new table has at most `largest_scope` variables and no more entries than
 // max(`largest_table`, the tables it replaces); those with the fewest neighbours first. No part of the best

@@ -4,10 +4,9 @@
 // Givry, Heras, Zytnicki and Larrosa, Existential arc consistency, IJCAI 2005 (EDAC); Boussemart et al. 2004
 // (weights of failing factors).
 //
-//   cost(x) = lower + sum_i u_i(x_i) + sum_f ( c_f(x_f) - sum over edges e of f of delta_e(x_e) )      for
-//   every live x
+//   cost(x) = lower + sum_i u_i(x_i) + sum_f ( c_f(x_f) - sum over edges e of f of delta_e(x_e) )
 //
-// Costs move along edges without changing that sum: project adds to delta_e and u_i what every tuple of the
+// for every live x. Costs move along edges without changing that sum: project adds to delta_e and u_i what every tuple of the
 // factor pays at a value, extend takes from both, and what every value of a variable pays joins `lower`.
 // Every term stays at least 0, so no live state costs less than `lower`, and a value with lower + u_i(k) >=
 // limit can go. Propagation:

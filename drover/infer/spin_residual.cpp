@@ -1,6 +1,7 @@
 #include "drover/infer/spin_residual.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
 #include "drover/infer/spin_kernels.hpp"
@@ -113,32 +114,34 @@ class SpinResidual : public SpinEngine {
 
   // New proposals for all that the receivers send; returns their number.
   std::size_t propose() {
-    incoming_.clear();
-    weights_.minus_size.clear();
-    weights_.decay.clear();
-    edges_.clear();
+    std::size_t count = 0;
+    for (std::uint32_t r : receivers_) count += rows_.offsets[0][r + 1] - rows_.offsets[0][r];
+    if (edges_.size() < count) {
+      for (std::vector<double>* list : {&incoming_, &sent_, &weights_.minus_size, &weights_.decay})
+        list->resize(count);
+      edges_.resize(count);
+    }
+    std::size_t at = 0;
     for (std::uint32_t r : receivers_) {
       const double belief = rows_.belief(r, rows_.message.data());
-      for (std::size_t e = rows_.offsets[0][r]; e < rows_.offsets[0][r + 1]; ++e) {
-        incoming_.push_back(belief - rows_.message[rows_.reverse[e]]);
-        weights_.minus_size.push_back(rows_.weights.minus_size[e]);
-        weights_.decay.push_back(rows_.weights.decay[e]);
-        edges_.push_back(static_cast<std::uint32_t>(e));
+      for (std::size_t e = rows_.offsets[0][r]; e < rows_.offsets[0][r + 1]; ++e, ++at) {
+        incoming_[at] = belief - rows_.message[rows_.reverse[e]];
+        weights_.minus_size[at] = rows_.weights.minus_size[e];
+        weights_.decay[at] = rows_.weights.decay[e];
+        edges_[at] = static_cast<std::uint32_t>(e);
       }
       is_receiver_[r] = 0;
     }
     receivers_.clear();
-    sent_.resize(edges_.size());
-    std::fill(sent_.begin(), sent_.end(), 0.0);
-    send_spin_messages(rows_.semiring, incoming_.data(), weights_, 0, edges_.size(), 0, sent_.data(),
-                       sent_.data());
-    for (std::size_t k = 0; k < edges_.size(); ++k) {
+    std::fill_n(sent_.begin(), count, 0.0);
+    send_spin_messages(rows_.semiring, incoming_.data(), weights_, 0, count, 0, sent_.data(), sent_.data());
+    for (std::size_t k = 0; k < count; ++k) {
       const std::uint32_t e = edges_[k];
       proposed_[e] = sent_[k];
       change_[e] = spin_message_change(rows_.semiring, sent_[k], rows_.message[e]);
       wait(e);
     }
-    return edges_.size();
+    return count;
   }
 
   // Puts a message into the queue of its change.
@@ -147,7 +150,9 @@ class SpinResidual : public SpinEngine {
       waits_in_[e] = nowhere;
       return;
     }
-    const auto queue = static_cast<std::uint8_t>(std::clamp(-std::ilogb(change_[e]), 0, queues - 1));
+    // The binary exponent; that of subnormal numbers is beyond the last queue all the same.
+    const int exponent = static_cast<int>(std::bit_cast<std::uint64_t>(change_[e]) >> 52 & 2047) - 1023;
+    const auto queue = static_cast<std::uint8_t>(std::clamp(-exponent, 0, queues - 1));
     if (waits_in_[e] == queue) return;
     waits_in_[e] = queue;
     queues_[queue].push(e);

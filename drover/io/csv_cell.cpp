@@ -22,15 +22,19 @@ bool would_be_run(std::string_view text) {
 
 }  // namespace
 
+std::string quoted_cell(std::string_view name) {
+  std::string quoted = would_be_run(name) ? "\"'" : "\"";
+  for (char c : name) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return quoted + "\"";
+}
+
 std::string csv_cell(std::string_view name) {
   const std::string text = (would_be_run(name) ? "'" : "") + std::string(name);
   // A tab, and # at the start of a line, would be read as something else.
   if (!text.empty() && text.find_first_of(",\"\r\n\t#") == std::string::npos && !text.starts_with(' ') &&
       !text.ends_with(' '))
     return text;
-  std::string quoted = "\"";
-  for (char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return quoted + "\"";
+  return quoted_cell(name);
 }
 
 std::string_view plain_name(std::string_view cell) {

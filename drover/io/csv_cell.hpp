@@ -12,6 +12,9 @@ namespace drover {
 /// The name as a cell: with an apostrophe where it would be run, in quotes where it needs them.
 std::string csv_cell(std::string_view name);
 
+/// The same, always in quotes.
+std::string quoted_cell(std::string_view name);
+
 /// The name that was written as this cell (whose quotes are off already).
 std::string_view plain_name(std::string_view cell);
 

@@ -5,6 +5,7 @@
 #include <charconv>
 #include <limits>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "drover/io/csv_cell.hpp"
@@ -53,16 +54,6 @@ class Cells {
   const std::string& text() const { return text_; }
   bool quoted() const { return quoted_; }
 
-  bool is_number(double& number) const {
-    std::string_view text = text_;
-    while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
-    if (!text.empty() && text.front() == '+') text.remove_prefix(1);
-    const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), number);
-    // Beyond the range of double is still a number.
-    if (code == std::errc::result_out_of_range) number = std::numeric_limits<double>::quiet_NaN();
-    return !text.empty() && code != std::errc::invalid_argument && end == text.data() + text.size();
-  }
-
  private:
   void read_quoted() {
     quoted_ = true;
@@ -99,13 +90,60 @@ struct Table {
   std::vector<double> log_scores;
   std::vector<double> values;  ///< (row, variable)
   std::size_t rows = 0;
+  /// The names of a variable's states and their numbers, in the order they are met; empty: plain numbers.
+  std::vector<std::map<std::string, double, std::less<>>> states;
 
   void add(Role role, double number) {
     if (role == Role::variable) values.push_back(number);
     if (role == Role::chain) chain_of_row.push_back(number);
     if (role == Role::log_score) log_scores.push_back(number);
   }
+
+  /// Whether the next variable is one whose states have names; in the first row its cell says so.
+  bool has_names(bool quoted) const {
+    return rows == 0 ? quoted : !states[values.size() % states.size()].empty();
+  }
+  void add_state(std::string_view name) {
+    auto& names = states[values.size() % states.size()];
+    values.push_back(names.emplace(name, static_cast<double>(names.size())).first->second);
+  }
 };
+
+bool is_number(std::string_view text, double& number) {
+  while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
+  if (!text.empty() && text.front() == '+') text.remove_prefix(1);
+  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), number);
+  // Beyond the range of double is still a number.
+  if (code == std::errc::result_out_of_range) number = std::numeric_limits<double>::quiet_NaN();
+  return !text.empty() && code != std::errc::invalid_argument && end == text.data() + text.size();
+}
+
+/// States by name get their numbers in the order of the alphabet, whichever came first, and the file keeps the
+/// names. Where all names are numbers, somebody put numbers in quotes.
+void number_states(Table& table, DrawFile& file) {
+  const std::size_t n = table.states.size();
+  std::vector<std::vector<std::string>> names(n);
+  for (std::size_t v = 0; v < n; ++v) {
+    const bool numbers = std::ranges::all_of(table.states[v], [](const auto& state) {
+      double number = 0;
+      return is_number(state.first, number);
+    });
+    std::vector<double> place(table.states[v].size());
+    for (const auto& [name, met] : table.states[v]) {
+      double& at = place[static_cast<std::size_t>(met)];
+      at = static_cast<double>(names[v].size());
+      if (numbers)
+        is_number(name, at);
+      else
+        names[v].push_back(name);
+    }
+    for (std::size_t row = 0; row < table.rows && !place.empty(); ++row)
+      table.values[row * n + v] = place[static_cast<std::size_t>(table.values[row * n + v])];
+  }
+  if (std::ranges::any_of(names, [](const auto& of_variable) { return !of_variable.empty(); }))
+    file.metadata =
+        nlohmann::json{{"state_names", names}}.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
 
 void read_first_row(Cells& cells, Table& table) {
   std::vector<std::string> texts;
@@ -114,7 +152,7 @@ void read_first_row(Cells& cells, Table& table) {
   for (bool more = true; more;) {
     more = cells.next();
     double number = 0;
-    all_numbers &= !cells.quoted() && cells.is_number(number);
+    all_numbers &= !cells.quoted() && is_number(cells.text(), number);
     texts.push_back(cells.text());
     numbers.push_back(number);
   }
@@ -129,6 +167,7 @@ void read_first_row(Cells& cells, Table& table) {
     if (all_numbers) table.add(Role::variable, numbers[column]);
   }
   if (all_numbers) table.rows = 1;
+  table.states.resize(table.names.size());
 }
 
 void read_row(Cells& cells, TextSource& source, Table& table) {
@@ -138,7 +177,15 @@ void read_row(Cells& cells, TextSource& source, Table& table) {
     double number = 0;
     if (column >= table.roles.size())
       source.fail(fmt::format("expected {} columns, found more", table.roles.size()));
-    if (!cells.is_number(number))
+    // The first row decides whether a column has names of states, which stand in quotes.
+    if (table.roles[column] == Role::variable && table.has_names(cells.quoted())) {
+      if (!cells.quoted())
+        source.fail(
+            fmt::format("expected the name of a state in quotes, found \"{}\"", printable(cells.text())));
+      table.add_state(plain_name(cells.text()));
+      continue;
+    }
+    if (!is_number(cells.text(), number))
       source.fail(fmt::format("expected a number, found \"{}\"", printable(cells.text())));
     table.add(table.roles[column], number);
   }
@@ -168,6 +215,7 @@ DrawFile parse_draws_csv(TextSource& source) {
     rows_of_chain[table.chain_of_row[row]].push_back(row);
   }
   DrawFile file;
+  number_states(table, file);
   file.variable_names = std::move(table.names);
   file.chains = rows_of_chain.size();
   file.draws = rows_of_chain.empty() ? 0 : rows_of_chain.begin()->second.size();

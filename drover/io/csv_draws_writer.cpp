@@ -35,14 +35,23 @@ class CsvWriter final : public DrawWriter {
       fmt::format_to(std::back_inserter(row_), "{},{}", c, draws());
       if (header().log_scores)
         fmt::format_to(std::back_inserter(row_), ",{}", std::string_view(NumberText(log_scores[c])));
-      for (Value value : values.subspan(c * variables(), variables())) {
-        char digits[8];
+      for (std::size_t v = 0; v < variables(); ++v) {
         row_ += ',';
-        row_.append(digits, std::to_chars(digits, digits + sizeof digits, value).ptr);
+        append_state(v, values[c * variables() + v]);
       }
       row_ += '\n';
       file_.write(row_);
     }
+  }
+
+  void append_state(std::size_t variable, Value value) {
+    const auto& names = header().state_names;
+    if (variable < names.size() && value < names[variable].size()) {
+      row_ += quoted_cell(names[variable][value]);
+      return;
+    }
+    char digits[8];
+    row_.append(digits, std::to_chars(digits, digits + sizeof digits, value).ptr);
   }
 
   AtomicFile file_;

@@ -21,6 +21,13 @@
 
 namespace drover {
 
+template <>
+struct ChoiceNames<Binarise> {  // a threshold is written as its number
+  static constexpr std::array names = {std::pair{Binarise::mean, std::string_view("mean")},
+                                       std::pair{Binarise::median, std::string_view("median")},
+                                       std::pair{Binarise::none, std::string_view("none")}};
+};
+
 namespace {
 
 constexpr std::size_t most_states = 256;
@@ -270,8 +277,8 @@ DataTable read_npz_table(const std::string& path, const DataOptions& options, co
 }
 
 void set_binarise(DataOptions& options, std::string_view text) {
-  if (text == "mean" || text == "median" || text == "none") {
-    options.binarise = text == "mean" ? Binarise::mean : text == "median" ? Binarise::median : Binarise::none;
+  if (const auto named = choice_named<Binarise>(text)) {
+    options.binarise = named;
     return;
   }
   if (!parse_number(text, options.threshold))
@@ -281,17 +288,8 @@ void set_binarise(DataOptions& options, std::string_view text) {
 
 std::string binarise_text(const DataOptions& options) {
   if (!options.binarise) return "";
-  switch (*options.binarise) {
-    case Binarise::mean:
-      return "mean";
-    case Binarise::median:
-      return "median";
-    case Binarise::none:
-      return "none";
-    case Binarise::threshold:
-      break;
-  }
-  return fmt::format("{}", options.threshold);
+  if (*options.binarise == Binarise::threshold) return fmt::format("{}", options.threshold);
+  return std::string(choice_name(*options.binarise));
 }
 
 std::vector<std::string> split_list(std::string_view text) {

@@ -105,14 +105,14 @@ std::unique_ptr<DrawWriter> make_draw_writer(const std::string& path, DrawFileHe
 DrawFile read_draws(const std::string& path, const RunControl& control) {
   switch (format_of(path)) {
     case Format::npz:
-      return parse_draws_npz(MappedFile(path).bytes(), path);
+      return parse_draws_npz(MappedFile(path).bytes(), path, control);
     case Format::csv:
     case Format::csv_gzip: {
       TextSource source(path, control);
       return parse_draws_csv(source);
     }
     case Format::netcdf:
-      return read_draws_netcdf(path);
+      return read_draws_netcdf(path, control);
     case Format::unknown:
       break;
   }

@@ -5,8 +5,9 @@
 //                 `variables` names, `evidence_variables`, `evidence_values`, `metadata` (a JSON text, with
 //                 the order of dimensions). The draw comes first because draws arrive so:
 //                 numpy.load(f)["draws"].transpose(1, 0, 2) has the chain first.
-//   .csv, .csv.gz chain, draw, log_score (if there is one), then one column per variable; names quoted where
-//   needed .nc           NetCDF-4 in ArviZ's InferenceData layout: posterior/x (chain, draw, variable),
+//   .csv, .csv.gz chain, draw, log_score (if there is one), then one column per variable; names of variables
+//                 quoted where needed, names of states always, which tells them from numbers
+//   .nc           NetCDF-4 in ArviZ's InferenceData layout: posterior/x (chain, draw, variable),
 //                 sample_stats/lp, observed_data/x
 // A run larger than memory works: only one draw of all chains (.nc: a few) is held. The number of draws need
 // not be known before finish().
@@ -34,6 +35,8 @@ struct DrawFileHeader {
   bool log_scores = true;             ///< whether draws have one; if not, the file has no place for it
   std::vector<std::string> evidence_names{};
   std::vector<Value> evidence_values{};
+  std::vector<std::vector<std::string>>
+      state_names{};            ///< by variable; text files have them in the place of numbers
   std::string metadata = "{}";  ///< a JSON object: how the draws were made
   std::string created_at{};     ///< ISO 8601, left out when empty; algorithms do not read clocks
   int compression = 1;          ///< deflate level 0 .. 9 (.npz, .nc)
@@ -86,14 +89,16 @@ struct DrawFile {
 };
 
 /// Also reads what others wrote. npz: the array `draws`, else the first with one to three dimensions, as
-/// (chain, draw, variable), (draw, variable) or (draw). csv: numeric columns, a header or none, columns named
+/// (chain, draw, variable), (draw, variable) or (draw). csv: columns of numbers, or of quoted names
+/// of states (then numbered in the order of the alphabet), a header or none, columns named
 /// chain, draw, log_score (posterior: .chain, .iteration, .draw; CmdStan: lp__) with their meaning, comments
 /// after #. nc: all variables of the group posterior (or the root) with dimensions chain, draw, ...
 /// Errors: cannot_read for a missing file, bad_data with the place for a malformed one.
 DrawFile read_draws(const std::string& path, const RunControl& control = no_control());
 
 /// The readers behind it, also for what is already in memory; `file` is for messages.
-DrawFile parse_draws_npz(std::span<const std::uint8_t> bytes, const std::string& file);
+DrawFile parse_draws_npz(std::span<const std::uint8_t> bytes, const std::string& file,
+                         const RunControl& control = no_control());
 DrawFile parse_draws_csv(TextSource& source);
 
 /// Keeps whole numbers 0 .. 65535 in the fewest bytes; any other values stay double.

@@ -12,6 +12,6 @@ std::unique_ptr<DrawWriter> make_npz_writer(const std::string& path, DrawFileHea
 std::unique_ptr<DrawWriter> make_csv_writer(const std::string& path, DrawFileHeader header);
 std::unique_ptr<DrawWriter> make_netcdf_writer(const std::string& path, DrawFileHeader header);
 
-DrawFile read_draws_netcdf(const std::string& path);
+DrawFile read_draws_netcdf(const std::string& path, const RunControl& control);
 
 }  // namespace drover

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <poll.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -119,9 +120,23 @@ void Channel::flush() {
   held_.clear();
 }
 
+void Channel::wait_for_bytes() const {
+  constexpr int between = 20;  // milliseconds
+  pollfd waiting{descriptor_, POLLIN, 0};
+  for (;;) {
+    const int ready = poll(&waiting, 1, between);
+    if (ready > 0 || (ready < 0 && errno != EINTR)) return;
+    meanwhile_();
+  }
+}
+
 void Channel::receive(void* data, std::size_t size) {
   auto* bytes = static_cast<std::uint8_t*>(data);
   while (size > 0) {
+    if (meanwhile_) {
+      meanwhile_();
+      wait_for_bytes();
+    }
     const ssize_t got = recv(descriptor_, bytes, size, 0);
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0) throw ChannelClosed();

@@ -37,6 +37,8 @@ class Channel {
   void send(const void* data, std::size_t size);
   void flush();
   void receive(void* data, std::size_t size);
+  /// Called every few milliseconds while receive() waits; what it throws ends the wait.
+  void while_waiting(std::function<void()> meanwhile) { meanwhile_ = std::move(meanwhile); }
 
   void send_number(std::uint64_t number) { send(&number, sizeof(number)); }
   std::uint64_t receive_number();
@@ -55,8 +57,11 @@ class Channel {
   }
 
  private:
+  void wait_for_bytes() const;
+
   int descriptor_;
   std::vector<std::uint8_t> held_;
+  std::function<void()> meanwhile_;
 };
 
 /// The work ended its process. what() is a predicate: "crashed (Segmentation fault)".
@@ -76,6 +81,8 @@ class HelperProcess {
 
   /// Sends to the child; raises what its work threw, or HelperCrashed, when it no longer listens.
   void send(const std::function<void(Channel&)>& message);
+  /// Called every few milliseconds while an answer is waited for; what it throws ends the wait.
+  void while_waiting(std::function<void()> meanwhile) { channel_.while_waiting(std::move(meanwhile)); }
   /// Waits for an answer and reads it.
   void receive(const std::function<void(Channel&)>& answer);
 

@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "drover/core/error.hpp"
+#include "drover/core/stop_check.hpp"
 #include "drover/io/draws.hpp"
 #include "drover/io/draws_formats.hpp"
 #include "drover/io/helper_process.hpp"
@@ -347,13 +348,15 @@ DrawFile receive(Channel& channel) {
 
 }  // namespace
 
-DrawFile read_draws_netcdf(const std::string& path) {
+DrawFile read_draws_netcdf(const std::string& path, const RunControl& control) {
   const std::size_t size = inspect(path);
   HelperProcess helper([&](Channel& channel) {
     const DrawFile file = NetcdfFile(path, size).read();
     reply_good(channel);
     send(channel, file);
   });
+  StopCheck check(control, path, "was read");
+  helper.while_waiting([&] { check.ask(); });
   DrawFile file;
   try {
     helper.receive([&](Channel& channel) { file = receive(channel); });

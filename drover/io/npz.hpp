@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "drover/core/run_control.hpp"
+
 namespace drover {
 
 struct NpzArray {
@@ -13,6 +15,7 @@ struct NpzArray {
 };
 
 /// Raises cannot_read, or bad_data for a damaged file, a missing array, or one that does not hold numbers.
-NpzArray read_npz_array(const std::string& path, const std::string& name);
+NpzArray read_npz_array(const std::string& path, const std::string& name,
+                        const RunControl& control = no_control());
 
 }  // namespace drover

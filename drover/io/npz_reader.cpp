@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "drover/core/error.hpp"
+#include "drover/core/stop_check.hpp"
 #include "drover/io/draws.hpp"
 #include "drover/io/npz.hpp"
 #include "drover/io/unpack_limit.hpp"
@@ -34,7 +35,11 @@ struct Entry {
 /// The bytes of the archive with checked access.
 class Archive {
  public:
-  Archive(std::span<const std::uint8_t> bytes, std::string file) : bytes_(bytes), file_(std::move(file)) {}
+  Archive(std::span<const std::uint8_t> bytes, std::string file, const RunControl& control)
+      : bytes_(bytes), file_(std::move(file)), control_(control) {}
+
+  const std::string& name() const { return file_; }
+  const RunControl& control() const { return control_; }
 
   [[noreturn]] void fail(const std::string& message) const { fail_at({file_}, message); }
 
@@ -114,12 +119,14 @@ class Archive {
 
   std::span<const std::uint8_t> bytes_;
   std::string file_;
+  const RunControl& control_;
 };
 
 /// The content of one entry, read from front to back.
 class EntryStream {
  public:
-  EntryStream(const Archive& archive, const Entry& entry) : archive_(archive), entry_(entry) {
+  EntryStream(const Archive& archive, const Entry& entry)
+      : archive_(archive), entry_(entry), check_(archive.control(), archive.name(), "was read") {
     if (entry.deflated && inflateInit2(&stream_, -MAX_WBITS) != Z_OK)
       throw Error(ErrorKind::internal, "zlib cannot start");
   }
@@ -133,17 +140,25 @@ class EntryStream {
     archive_.fail(fmt::format("{}: {}", entry_.name, message));
   }
   std::uint64_t left() const { return entry_.size - read_; }
+  StopCheck& check() { return check_; }
 
   void read(void* out, std::uint64_t size) {
     if (size > left()) fail("the array ends early");
     if (size == 0) return;
+    constexpr std::uint64_t at_once = 1U << 24;
     auto* bytes = static_cast<std::uint8_t*>(out);
-    if (entry_.deflated)
-      inflate_to(bytes, size);
-    else
-      std::memcpy(bytes, entry_.packed.data() + read_, size);
-    sum_ = crc32_z(sum_, bytes, size);
-    read_ += size;
+    while (size > 0) {
+      const std::uint64_t part = std::min(size, at_once);
+      if (entry_.deflated)
+        inflate_to(bytes, part);
+      else
+        std::memcpy(bytes, entry_.packed.data() + read_, part);
+      sum_ = crc32_z(sum_, bytes, part);
+      read_ += part;
+      bytes += part;
+      size -= part;
+      check_.ask();
+    }
     if (left() == 0 && sum_ != entry_.sum) fail("the check sum is wrong: the file is damaged");
   }
 
@@ -156,11 +171,10 @@ class EntryStream {
         stream_.avail_in = static_cast<uInt>(part);
         taken_ += part;
       }
-      const std::uint64_t part = std::min<std::uint64_t>(size, 1U << 30);
       stream_.next_out = out;
-      stream_.avail_out = static_cast<uInt>(part);
+      stream_.avail_out = static_cast<uInt>(size);
       const int code = inflate(&stream_, Z_NO_FLUSH);
-      const std::uint64_t made = part - stream_.avail_out;
+      const std::uint64_t made = size - stream_.avail_out;
       out += made;
       size -= made;
       if (code == Z_STREAM_END ? size > 0 : (code != Z_OK || (made == 0 && taken_ == entry_.packed.size())))
@@ -174,6 +188,7 @@ class EntryStream {
   std::size_t taken_ = 0;
   std::uint64_t read_ = 0;
   uLong sum_ = crc32_z(0, nullptr, 0);
+  StopCheck check_;
 };
 
 struct ArrayHeader {
@@ -288,35 +303,38 @@ Item item_at(const std::uint8_t* bytes, bool swap) {
 }
 
 template <typename Item, typename Result>
-std::vector<Result> gather(const std::vector<std::uint8_t>& bytes, const Axes& axes, bool swap) {
+std::vector<Result> gather(const std::vector<std::uint8_t>& bytes, const Axes& axes, bool swap,
+                           StopCheck& check) {
   std::vector<Result> result;
   result.reserve(axes.draws * axes.chains * axes.variables);
   for (std::uint64_t t = 0; t < axes.draws; ++t)
-    for (std::uint64_t c = 0; c < axes.chains; ++c)
+    for (std::uint64_t c = 0; c < axes.chains; ++c) {
+      check.step(axes.variables);
       for (std::uint64_t v = 0; v < axes.variables; ++v) {
         const std::uint64_t index = t * axes.draw_stride + c * axes.chain_stride + v * axes.variable_stride;
         result.push_back(static_cast<Result>(item_at<Item>(bytes.data() + index * sizeof(Item), swap)));
       }
+    }
   return result;
 }
 
 std::vector<double> gather_double(const ArrayHeader& header, const std::vector<std::uint8_t>& bytes,
-                                  const Axes& axes) {
+                                  const Axes& axes, StopCheck& check) {
   const bool swap = header.order == '>';
   switch (header.kind) {
     case 'f':
-      return header.item_size == 4 ? gather<float, double>(bytes, axes, swap)
-                                   : gather<double, double>(bytes, axes, swap);
+      return header.item_size == 4 ? gather<float, double>(bytes, axes, swap, check)
+                                   : gather<double, double>(bytes, axes, swap, check);
     case 'i':
-      return header.item_size == 1   ? gather<std::int8_t, double>(bytes, axes, swap)
-             : header.item_size == 2 ? gather<std::int16_t, double>(bytes, axes, swap)
-             : header.item_size == 4 ? gather<std::int32_t, double>(bytes, axes, swap)
-                                     : gather<std::int64_t, double>(bytes, axes, swap);
+      return header.item_size == 1   ? gather<std::int8_t, double>(bytes, axes, swap, check)
+             : header.item_size == 2 ? gather<std::int16_t, double>(bytes, axes, swap, check)
+             : header.item_size == 4 ? gather<std::int32_t, double>(bytes, axes, swap, check)
+                                     : gather<std::int64_t, double>(bytes, axes, swap, check);
     default:
-      return header.item_size == 1   ? gather<std::uint8_t, double>(bytes, axes, swap)
-             : header.item_size == 2 ? gather<std::uint16_t, double>(bytes, axes, swap)
-             : header.item_size == 4 ? gather<std::uint32_t, double>(bytes, axes, swap)
-                                     : gather<std::uint64_t, double>(bytes, axes, swap);
+      return header.item_size == 1   ? gather<std::uint8_t, double>(bytes, axes, swap, check)
+             : header.item_size == 2 ? gather<std::uint16_t, double>(bytes, axes, swap, check)
+             : header.item_size == 4 ? gather<std::uint32_t, double>(bytes, axes, swap, check)
+                                     : gather<std::uint64_t, double>(bytes, axes, swap, check);
   }
 }
 
@@ -373,8 +391,9 @@ const Entry& find_draws(const Archive& archive, const std::vector<Entry>& entrie
 
 }  // namespace
 
-DrawFile parse_draws_npz(std::span<const std::uint8_t> bytes, const std::string& name) {
-  const Archive archive(bytes, name);
+DrawFile parse_draws_npz(std::span<const std::uint8_t> bytes, const std::string& name,
+                         const RunControl& control) {
+  const Archive archive(bytes, name, control);
   const std::vector<Entry> entries = archive.entries();
   DrawFile file;
   bool draw_first = false;
@@ -405,11 +424,11 @@ DrawFile parse_draws_npz(std::span<const std::uint8_t> bytes, const std::string&
   if (bytes_only && in_order && !header.fortran_order)
     file.values = std::move(items);
   else if (bytes_only)
-    file.values = gather<std::uint8_t, std::uint8_t>(items, axes, false);
+    file.values = gather<std::uint8_t, std::uint8_t>(items, axes, false, stream.check());
   else if (header.kind == 'u' && header.item_size == 2)
-    file.values = gather<std::uint16_t, std::uint16_t>(items, axes, header.order == '>');
+    file.values = gather<std::uint16_t, std::uint16_t>(items, axes, header.order == '>', stream.check());
   else
-    set_values(file, gather_double(header, items, axes));
+    set_values(file, gather_double(header, items, axes, stream.check()));
 
   if (const Entry* entry = find_entry(entries, "variables"))
     file.variable_names = read_texts(archive, *entry);
@@ -426,14 +445,14 @@ DrawFile parse_draws_npz(std::span<const std::uint8_t> bytes, const std::string&
       scores.fail("its shape does not agree with that of the draws");
     ArrayHeader cube = score_header;
     cube.shape.push_back(1);
-    file.log_scores = gather_double(cube, read_items(scores), axes_of(cube, draw_first));
+    file.log_scores = gather_double(cube, read_items(scores), axes_of(cube, draw_first), scores.check());
   }
   return file;
 }
 
-NpzArray read_npz_array(const std::string& path, const std::string& name) {
-  const std::string text = read_whole_file(path);
-  const Archive archive({reinterpret_cast<const std::uint8_t*>(text.data()), text.size()}, path);
+NpzArray read_npz_array(const std::string& path, const std::string& name, const RunControl& control) {
+  const std::string text = read_whole_file(path, control);
+  const Archive archive({reinterpret_cast<const std::uint8_t*>(text.data()), text.size()}, path, control);
   const std::vector<Entry> entries = archive.entries();
   const Entry* entry = find_entry(entries, name);
   if (entry == nullptr) archive.fail(fmt::format("expected an array named {}, found none", name));
@@ -444,7 +463,7 @@ NpzArray read_npz_array(const std::string& path, const std::string& name) {
   // Row-major items are one long row, whatever the shape.
   ArrayHeader row = header;
   row.shape = {stream.left() / header.item_size};
-  return {header.shape, gather_double(row, read_items(stream), axes_of(row, true))};
+  return {header.shape, gather_double(row, read_items(stream), axes_of(row, true), stream.check())};
 }
 
 }  // namespace drover

@@ -157,9 +157,11 @@ class PartReader {
       use(lane, row_);
     }
   }
-  void end() {
+  /// The checksum.
+  std::uint64_t end() {
     const std::uint64_t expected = sum_.value();
     if (number<std::uint64_t>() != expected) fail("its checksum is not that of its content");
+    return expected;
   }
   [[noreturn]] void fail(const char* why) const { fail_at({path_}, fmt::format("damaged: {}", why)); }
 
@@ -444,7 +446,15 @@ LoadedParts load_parts(const std::string& folder, const RunControl& control) {
         });
         fail_if_stopped(control, reading);
       }
-    reader.end();
+    Checksum sum;
+    for (std::uint64_t number : {std::uint64_t{head.part}, reader.end()}) sum.add(&number, sizeof(number));
+    loaded.fingerprint += sum.value();
+    LoadedParts::Units& units = loaded.units.emplace_back();
+    for (const auto* list : {&head.own, &head.read})
+      for (std::uint32_t number : *list) {
+        units.numbers.push_back(number);
+        units.places.push_back(*place_of(number));
+      }
     std::ranges::sort(variables);
     held.own_variables.insert(held.own_variables.end(), variables.begin(), variables.end());
   }

@@ -63,7 +63,12 @@ struct LoadedParts {
   HeldPart held;
   std::vector<std::uint32_t> parts;                   ///< that this rank has
   std::vector<std::vector<std::uint32_t>> variables;  ///< of each, in order
-  std::size_t kernel_bytes = 0;                       ///< that its kernel will take, by the sizes alone
+  struct Units {
+    std::vector<std::uint32_t> numbers, places;  ///< in the whole, and in held.graph
+  };
+  std::vector<Units> units;       ///< of each: those that it draws or reads
+  std::uint64_t fingerprint = 0;  ///< the sum over all parts of all ranks tells folders apart
+  std::size_t kernel_bytes = 0;   ///< that its kernel will take, by the sizes alone
 };
 
 /// This rank's parts, neighbouring ones. Collective. Raises cannot_read, bad_data, misfit when there are fewer parts

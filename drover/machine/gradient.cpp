@@ -171,19 +171,32 @@ class BlockGibbsGradient : public GradientSource {
     const std::size_t visible = visible_means_.size(), hidden = hidden_means_.size();
     float *const weights = gradient.weights.data(), *const b = gradient.biases.data(), *const c = b + visible;
     const float *const m = visible_means_.data(), *const n = hidden_means_.data();
-    std::vector<float> back(hidden, 0.0F);
-    for (std::size_t i = 0; i < visible; ++i) {
-      float* const row = weights + i * hidden;
-      const float db = b[i];
-      for (std::size_t j = 0; j < hidden; ++j) row[j] -= m[i] * c[j] + db * n[j];
-      float sum = 0;
-      for (std::size_t j = 0; j < hidden; ++j) {
-        sum += row[j] * n[j];
-        back[j] += m[i] * row[j];
+    // Some rows at a time on any thread; what they take from the hidden biases is added in their order.
+    constexpr std::size_t piece = 64, parts = 16;
+    std::vector<float> back((visible + piece - 1) / piece * hidden, 0.0F);
+    parallel_for(std::size_t{0}, back.size() / std::max<std::size_t>(1, hidden), [&](std::size_t p) {
+      float* const taken = back.data() + p * hidden;
+      for (std::size_t i = p * piece; i < std::min(visible, (p + 1) * piece); ++i) {
+        float* const row = weights + i * hidden;
+        const float db = b[i], mi = m[i];
+        std::array<float, parts> sums{};
+        std::size_t j = 0;
+        for (; j + parts <= hidden; j += parts)
+          for (std::size_t k = 0; k < parts; ++k) {
+            const float weight = row[j + k] - (mi * c[j + k] + db * n[j + k]);
+            row[j + k] = weight;
+            sums[k] += weight * n[j + k];
+            taken[j + k] += mi * weight;
+          }
+        for (; j < hidden; ++j) {
+          row[j] -= mi * c[j] + db * n[j];
+          sums[0] += row[j] * n[j];
+          taken[j] += mi * row[j];
+        }
+        b[i] -= std::accumulate(sums.begin(), sums.end(), 0.0F);
       }
-      b[i] -= sum;
-    }
-    for (std::size_t j = 0; j < hidden; ++j) c[j] -= back[j];
+    });
+    for (std::size_t k = 0; k < back.size(); ++k) c[k % hidden] -= back[k];
   }
 
   TrainingData data_;

@@ -113,11 +113,13 @@ class Anneals {
 
 }  // namespace
 
-std::vector<double> rbm_log_scores(const BinaryMachine& machine, std::span<const Value> rows) {
+std::vector<double> rbm_log_scores(const BinaryMachine& machine, std::span<const Value> rows,
+                                   const RunControl& control) {
   assert(machine.kind == MachineKind::rbm);
   const std::size_t n = machine.visible, count = n == 0 ? 0 : rows.size() / n;
   std::vector<double> scores(count);
   parallel_for(IndexRange(0, count, 64), [&](const IndexRange& range) {
+    fail_if_stopped(control, "scoring");
     std::vector<std::uint32_t> on;
     std::vector<float> fields;
     for (std::size_t r = range.begin(); r < range.end(); ++r) {

@@ -1,7 +1,7 @@
 // How likely rows of data are under a restricted Boltzmann machine.
 //
-//   log p~(v) = sum_i b_i v_i + sum_j log(1 + exp(c_j + sum_i w_ij v_i))         (the hidden units summed
-//   out) log p(v)  = log p~(v) - log Z
+//   log p~(v) = sum_i b_i v_i + sum_j log(1 + exp(c_j + sum_i w_ij v_i))    (the hidden units summed out)
+//   log p(v)  = log p~(v) - log Z
 //
 // Z is exact by visiting all states of the smaller side when that has at most 16 units. Else by annealed
 // importance sampling (R. Salakhutdinov, I. Murray, On the quantitative analysis of deep belief networks,
@@ -24,8 +24,9 @@
 
 namespace drover {
 
-/// log p~ of every row of visible values (row, variable).
-std::vector<double> rbm_log_scores(const BinaryMachine& machine, std::span<const Value> rows);
+/// log p~ of every row of visible values (row, variable). Raises stopped when the control ends it.
+std::vector<double> rbm_log_scores(const BinaryMachine& machine, std::span<const Value> rows,
+                                   const RunControl& control = no_control());
 
 inline constexpr std::uint32_t most_exact_units = 16;
 /// Requires that one side has at most most_exact_units.

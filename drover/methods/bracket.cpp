@@ -2,8 +2,7 @@
 // exact inference is out of reach.
 //
 //   below     mean field (mean_field.hpp) from many starts, over trees where the model has spins only; sums
-//   over
-//             blocks with the rest fixed (cutset_bound.hpp) at states that chains of blocked Gibbs meet
+//             over blocks with the rest fixed (cutset_bound.hpp) at states that chains of blocked Gibbs meet
 //   above     tree-reweighted belief propagation, then mini-buckets (mini_bucket.hpp) in tables that double
 //   estimate  annealed importance sampling; with hard zeros, belief propagation's, which has no error
 //

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <mutex>
 
 #include "drover/core/checksum.hpp"
 #include "drover/core/error.hpp"
@@ -63,6 +64,12 @@ ChainOptions chain_options(const Problem& problem, Task task, std::uint32_t defa
   } else if (by_time || chains.target_rhat || chains.target_mcse) {
     options.sweeps = ChainOptions::unlimited;
     if (!chains.burn_in && by_time) options.burn_in = ChainOptions::unlimited;
+    // A time limit is no duration: marginals that are good end. Joints are counted while the run goes on, so that
+    // their burn-in cannot be found out afterwards.
+    if (by_time && task == Task::marginals) {
+      if (!chains.target_rhat && !chains.target_mcse) options.target_rhat = 1.01;
+      if (!JointCounter::wanted(problem)) options.longest_burn_in = usual;
+    }
   } else {
     options.sweeps = 2 * usual * options.thin;
   }
@@ -209,21 +216,32 @@ void fill_marginals(const Graph& graph, const SegmentStore& store, MarginalsResu
   result.mcse.assign(graph.cardinalities, 0);
   result.rhat.assign(n, not_known);
   result.ess.assign(n, not_known);
-  parallel_for(IndexRange(0, n, 256), [&](const IndexRange& range) {
-    DiagnosisRoom scratch;
+  std::mutex adding;
+  std::size_t still = 0;
+  parallel_for(IndexRange(0, n, 1024), [&](const IndexRange& range) {
+    const std::size_t first = offsets[range.begin()], entries = offsets[range.end()] - first;
+    DiagnosisRoom room;
+    std::vector<EntryDiagnostics> figures(entries);
+    std::vector<double> means(entries);
+    diagnose_entries(store, first, room, figures, means);
+    Diagnostics worst;
+    std::size_t still_here = 0;
     for (std::size_t v = range.begin(); v != range.end(); ++v) {
       const std::span<double> p = result.marginals[v];
       const std::span<double> error = result.mcse[v];
       const bool binary = graph.cardinalities[v] == 2;
       double total = 0;
-      for (std::size_t e = offsets[v]; e < offsets[v + 1]; ++e) {
-        const EntryDiagnostics one = diagnose_entry(store, e, scratch);
-        const std::size_t k = binary ? 1 : e - offsets[v];
-        p[k] = store.mean(e);
+      bool moved = false;
+      for (std::size_t e = offsets[v] - first; e < offsets[v + 1] - first; ++e) {
+        const EntryDiagnostics& one = figures[e];
+        const std::size_t k = binary ? 1 : e + first - offsets[v];
+        p[k] = means[e];
         total += p[k];
         error[k] = one.mcse;
+        moved |= !std::isnan(one.mcse);
         result.rhat[v] = std::fmax(result.rhat[v], one.rhat);
         result.ess[v] = std::fmin(result.ess[v], one.ess);
+        worst.mcse_max = std::fmax(worst.mcse_max, one.mcse);
       }
       if (binary) {
         p[0] = 1 - p[1];
@@ -231,17 +249,16 @@ void fill_marginals(const Graph& graph, const SegmentStore& store, MarginalsResu
       } else if (total > 0) {
         for (double& probability : p) probability /= total;  // sums of single-precision numbers
       }
+      worst.rhat_max = std::fmax(worst.rhat_max, result.rhat[v]);
+      worst.ess_min = std::fmin(worst.ess_min, result.ess[v]);
+      still_here += moved ? 0 : 1;
     }
+    const std::scoped_lock lock(adding);
+    result.diagnostics.rhat_max = std::fmax(result.diagnostics.rhat_max, worst.rhat_max);
+    result.diagnostics.ess_min = std::fmin(result.diagnostics.ess_min, worst.ess_min);
+    result.diagnostics.mcse_max = std::fmax(result.diagnostics.mcse_max, worst.mcse_max);
+    still += still_here;
   });
-  std::size_t still = 0;
-  for (std::size_t v = 0; v < n; ++v) {
-    result.diagnostics.rhat_max = std::fmax(result.diagnostics.rhat_max, result.rhat[v]);
-    result.diagnostics.ess_min = std::fmin(result.diagnostics.ess_min, result.ess[v]);
-    for (double error : result.mcse[v])
-      result.diagnostics.mcse_max = std::fmax(result.diagnostics.mcse_max, error);
-    still +=
-        std::all_of(result.mcse[v].begin(), result.mcse[v].end(), [](double e) { return std::isnan(e); });
-  }
   settle_exact_averages(store, result.diagnostics);
   result.converged = is_converged(result.diagnostics);
   warn_if_not_converged(result.diagnostics, result);
@@ -367,7 +384,8 @@ void JointCounter::fill(MarginalsResult& result, double share) const {
     draws += static_cast<double>(draws_[g]);
     if (draws_[g] > 0) groups.push_back(g);
   }
-  const double effective = std::min(draws, share * result.diagnostics.ess_min);
+  // A run that was ended before it went on counts the states that the chains stood in, with a share of none.
+  const double effective = std::max(1.0, std::min(draws, share * result.diagnostics.ess_min));
   for (std::size_t s = 0; s < sets_.size(); ++s) {
     const std::size_t entries = offsets_[s + 1] - offsets_[s];
     std::vector<double> joint(entries, not_known), error(entries, not_known);
@@ -384,7 +402,7 @@ void JointCounter::fill(MarginalsResult& result, double share) const {
       // Few chains agree by chance: no error is smaller than that of as many independent draws as the slowest
       // variable had. A count of one more than was seen keeps states that were not met from being certain.
       const double p = (total + 1) / (draws + 2);
-      if (effective > 0) error[e] = std::fmax(error[e], std::sqrt(p * (1 - p) / effective));
+      error[e] = std::fmax(error[e], std::sqrt(p * (1 - p) / effective));
     }
     if (s < pairs_) {
       result.pairs.emplace_back(sets_[s][0], sets_[s][1]);

@@ -52,14 +52,18 @@ auto with_gibbs_kernel(const Problem& problem, std::uint32_t chains, const Ranks
     return with_lane_kernel(problem, chains,
                             [&](const auto& kernel) { return use(kernel, "chains as lanes"); });
   if (problem.graph().is_spin()) {
-    const SpinGraph spins = spin_graph(problem.graph(), problem.control());
-    if (const auto lattice = recognise_lattice(spins); lattice && lattice->is_checkerboard()) {
-      if (const auto equal = equal_lattice(*lattice); equal && equal->width >= 200)
-        return use(GibbsSpinEqualLattice(*equal), "one chain on a lattice of equal couplings");
+    if (const auto lattice = recognise_lattice(problem.graph()); lattice && lattice->is_checkerboard()) {
+      const bool spread = use_spread_chains(problem, chains, ranks);
+      if (const auto equal = equal_lattice(*lattice); equal && equal->width >= 200) {
+        constexpr const char* name = "one chain on a lattice of equal couplings";
+        if (spread) return use(GibbsLatticeSpread<GibbsSpinEqualLattice>(*equal, ranks), name);
+        return use(GibbsSpinEqualLattice(*equal), name);
+      }
       constexpr const char* name = "one chain on a checkerboard lattice";
-      if (use_spread_chains(problem, chains, ranks)) return use(GibbsLatticeSpread(*lattice, ranks), name);
+      if (spread) return use(GibbsLatticeSpread<GibbsSpinLattice>(*lattice, ranks), name);
       return use(GibbsSpinLattice(*lattice), name);
     }
+    const SpinGraph spins = spin_graph(problem.graph(), problem.control());
     if (use_spread_chains(problem, chains, ranks))
       return use(GibbsSpinSpread(spins, ranks), "one chain by colour classes");
     return use(GibbsSpinChain(spins), "one chain by colour classes");

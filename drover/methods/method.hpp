@@ -29,9 +29,15 @@ class Problem {
   /// state of the model's variables; `joint` are the sets of options.joint, in the model's variables.
   Problem(Graph graph, InferenceOptions options, const RunControl& control = no_control(),
           std::span<const std::vector<VariableId>> joint = {});
-  /// The same of a model that outlives this.
+  /// The same of a model that outlives this, and is not copied: it may be large.
   Problem(const Model& model, const Evidence& evidence, InferenceOptions options,
           const RunControl& control = no_control(), std::span<const std::vector<VariableId>> joint = {});
+  // Neither a model nor a control that is gone at the end of the line.
+  Problem(Model&&, const Evidence&, InferenceOptions, const RunControl& = no_control(),
+          std::span<const std::vector<VariableId>> = {}) = delete;
+  Problem(const Model&, const Evidence&, InferenceOptions, RunControl&&,
+          std::span<const std::vector<VariableId>> = {}) = delete;
+  Problem(Graph, InferenceOptions, RunControl&&, std::span<const std::vector<VariableId>> = {}) = delete;
   /// With a table in place of every gate, if all are small enough.
   const Graph& graph() const { return expanded_ ? *expanded_ : graph_; }
   /// With gates as they are, for methods that know them.
@@ -81,7 +87,7 @@ struct Method {
   BestStateResult (*map)(const Problem&, const RunControl&);
   LogZResult (*logz)(const Problem&, const RunControl&);
   SampleResult (*sample)(const Problem&, const RunControl&, DrawConsumer&);
-  /// The options it heeds, of those that not every method does; empty: not stated.
+  /// The options it heeds, of those that not every method does.
   std::string options = "";
   /// The largest finite log factor, in absolute value, that its arithmetic bears; this is for single
   /// precision.
@@ -105,8 +111,10 @@ std::span<const Method> all_methods();
 /// factors are beyond its arithmetic, or that it needs a table for a gate too large for one.
 std::string why_not(const Method& method, const Problem& problem, Task task);
 
-/// The names of options that were set, that other methods heed and that this one does not. `given` describes
-/// the options of the task (describe() of InferenceOptions).
+/// Whether other methods heed this option and this one does not.
+bool is_unheeded(const Method& method, std::string_view option);
+
+/// The names of such options that were set. `given` describes the options of the task (describe() of InferenceOptions).
 std::vector<std::string> unused_options(const Method& method, Task task, const OptionList& given);
 
 /// Whether the method names this option among those it heeds.

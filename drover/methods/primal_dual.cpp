@@ -10,6 +10,7 @@
 #include "drover/sample/dual/primal_dual_chain.hpp"
 #include "drover/sample/dual/primal_dual_lanes.hpp"
 #include "drover/sample/dual/tree_primal_dual.hpp"
+#include "drover/sample/spread/primal_dual_mixture_spread.hpp"
 #include "drover/sample/spread/primal_dual_spread.hpp"
 
 namespace drover {
@@ -80,10 +81,20 @@ void run_plain(const Problem& problem, const ChainOptions& options, const RunCon
     return facts;
   };
   if (!problem.graph().is_spin()) {
-    const TreePrimalDual kernel = general_kernel(problem, ForestChoice::none, options.chains);
-    RunFacts& facts = run(kernel, "mixtures of any factors");
-    note_dual_plan(kernel, facts);
-    warn_of_unknown_connectivity(problem, facts);
+    constexpr const char* name = "mixtures of any factors";
+    const auto note = [&](const TreePrimalDual& kernel, RunFacts& facts) {
+      note_dual_plan(kernel, facts);
+      warn_of_unknown_connectivity(problem, facts);
+    };
+    if (use_spread_chains(problem, options.chains, control.ranks())) {
+      const PrimalDualMixtureSpread spread(problem.graph(), starting_states(problem, options.chains),
+                                           control.ranks());
+      check_fit(spread.kernel().plan(), problem.options().dual.tolerance);
+      note(spread.kernel(), run(spread, name));
+    } else {
+      const TreePrimalDual kernel = general_kernel(problem, ForestChoice::none, options.chains);
+      note(kernel, run(kernel, name));
+    }
     return;
   }
   const SpinGraph spins = spin_graph(problem.graph(), problem.control());

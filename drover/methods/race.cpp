@@ -6,8 +6,9 @@
 //              the best contestant's leave (successive halving: Karnin, Koren and Somekh 2013). No pilot and
 //              no heat is worth more than the work that is left to the leader: where it would meet its
 //              targets about as soon, it goes on alone;
-//   escalation when the winner is far from its targets, blocked Gibbs with larger tables enters, and tempering
-//              where the model is so large that it was not among the first;
+//   escalation when the leader is far from its targets, blocked Gibbs with larger and larger tables enters, and
+//              tempering where the model is so large that it was not among the first; and two samplers in turns
+//              (mixed_chains.hpp) where their pilots say that each is fast where the other is slow;
 //   final      the winner runs on, until R-hat <= 1.01 and ESS >= 400 hold for every entry and the groups of
 //              chains have forgotten their starts (nested_rhat.hpp), or until the budget or the time is used.
 //
@@ -26,6 +27,7 @@
 #include "drover/core/figures.hpp"
 #include "drover/methods/all.hpp"
 #include "drover/methods/chains.hpp"
+#include "drover/methods/mixed_chains.hpp"
 #include "drover/methods/race_starts.hpp"
 #include "drover/methods/standing.hpp"
 
@@ -37,10 +39,16 @@ namespace {
 constexpr double work_budget = 1.2e11;
 constexpr double first_heat_work = 2e6;
 constexpr std::uint64_t least_sweeps = 32;
+// After so many sweeps, burn-in taken off, there are enough draws to end: the first look at the first sampler.
+constexpr std::uint64_t first_look_sweeps = 352;
+// A look at fewer entries tells who is ahead; at all of them, up to the usual number, whether it has arrived.
+constexpr std::size_t few_entries = 256;
 // R-hat of fewer draws says little, however many chains there are.
 constexpr std::uint64_t least_draws = 256;
 // A contestant whose shortest pilot takes more than this share of the budget does not run.
 constexpr double most_pilot_share = 0.03;
+// The same of the time that is left, a unit of work being about a nanosecond, once the others are known.
+constexpr double most_timed_pilot_share = 0.1;
 // All heats together take at most this share of the budget or of the time: first those of the cheap samplers,
 // then those with tempering and larger blocks.
 constexpr double most_heats_share[] = {0.2, 0.4};
@@ -49,6 +57,10 @@ constexpr double most_heats_share[] = {0.2, 0.4};
 constexpr double far = 16, out_of_sight = 100;
 // Most pilots find nothing better than the leader: they must cost that many times less than it needs.
 constexpr double pilot_odds = 2;
+// The tables of blocked Gibbs in one escalation after the other.
+constexpr std::size_t larger_tables[] = {512, 4096, 32768};
+// Two samplers in turns must promise so many times the rate of the leader to be tried.
+constexpr double worth_mixing = 1.4;
 // Tempering is there from the start where a pilot with its tuning costs no more than this.
 constexpr double small_pilot = 2e7;
 constexpr std::uint64_t tuning_sweeps = 128;
@@ -59,9 +71,11 @@ constexpr double most_dual_entries = 20'000;
 
 struct Contestant {
   const Method* method = nullptr;
+  const Method* second = nullptr;  ///< in turns with the first
   std::string name;
   ChainOptions options{};
   LiveChains* chains = nullptr;  ///< null once it left
+  double sweep_work = 0;         ///< of all its chains
   Standing standing{};
   RunFacts facts{};
   RaceEntry entry{};
@@ -81,6 +95,8 @@ class Race {
 
  private:
   void add(std::string_view method, std::size_t block_entries = 0);
+  void add_larger_blocks();
+  void add_mixture();
   void enter(std::size_t k, const std::function<void()>& then);
   void first_pilot(Contestant& one);
   void play_on(std::size_t next);
@@ -88,9 +104,10 @@ class Race {
   void advance(Contestant& one, std::uint64_t sweeps);
   bool grow(Contestant& one);
   void look(Contestant& one);
+  Standing look_at_all(const Contestant& one) const;
   void leave(Contestant& one, std::string note);
   void heats();
-  void second_wave();
+  void escalate();
   void finals();
   void finish(Contestant& winner);
   void widen_errors();
@@ -106,19 +123,17 @@ class Race {
   double work_left(const Contestant& one) const;
   /// What the pilot of one that has not entered yet will cost, about.
   double pilot_work(const Contestant& one) const;
-  double rate(const Contestant& one) const {
-    return one.standing.ess_per_sweep / one.chains->work_per_sweep();
-  }
-  /// The rate, but less where chains are apart: growth of what is mostly noise says little.
+  double rate(const Contestant& one) const { return one.standing.ess_per_sweep / one.sweep_work; }
   double score(const Contestant& one) const {
-    constexpr double apart = 1.5;
-    const double rhat = one.standing.diagnostics.rhat_max;
-    const double scored = std::fmax(0, rate(one));
-    return rhat > apart ? scored * (apart * apart - 1) / (rhat * rhat - 1) : scored;
+    return cautious_rate(std::fmax(0, rate(one)), one.standing.diagnostics.rhat_max);
+  }
+  /// How many neighbouring chains share a start.
+  std::uint32_t sharing(const Contestant& one) const {
+    return problem_.start().empty() ? chains_per_start(one.chains->chains()) : 1;
   }
   double budget() const { return work_budget; }
   bool heats_are_over() const {
-    const double share = most_heats_share[escalated_ ? 1 : 0];
+    const double share = most_heats_share[escalations_ > 0 ? 1 : 0];
     return control_.should_stop() || control_.time_fraction() > share ||
            (!control_.has_time_limit() && work_ > share * budget());
   }
@@ -137,7 +152,7 @@ class Race {
   RunControl stage_{control_};
   double target_rhat_, target_mcse_;
   bool by_sweeps_;
-  bool escalated_ = false;
+  std::size_t escalations_ = 0;
   std::deque<Contestant> contestants_;
   std::vector<std::vector<Value>> starts_;
   double work_ = 0;       ///< counted, of all contestants
@@ -185,14 +200,19 @@ void Race::enter(std::size_t k, const std::function<void()>& then) {
   else if (useless)
     one.entry.note = fmt::format("not tried: a pilot takes longer than {} needs", best->name);
   try {
-    if (!late && !useless)
-      one.facts = one.method->enter(problem_, one.options, stage_, [&](LiveChains& chains) {
+    if (!late && !useless) {
+      const UseChains use = [&](LiveChains& chains) {
         entered = true;
         one.chains = &chains;
+        one.sweep_work = chains.work_per_sweep();
         one.entry.chains = chains.chains();
         first_pilot(one);
         enter(k + 1, then);
-      });
+      };
+      one.facts = one.second == nullptr
+                      ? one.method->enter(problem_, one.options, stage_, use)
+                      : enter_mixture(*one.method, *one.second, problem_, one.options, stage_, use);
+    }
   } catch (const Error& error) {
     // After an interrupt the answer of those that have run is given.
     const bool refused = error.kind() == ErrorKind::misfit || error.kind() == ErrorKind::stopped ||
@@ -225,14 +245,25 @@ void Race::place(LiveChains& chains) {
 }
 
 void Race::first_pilot(Contestant& one) {
-  const double shortest = static_cast<double>(least_sweeps) * one.chains->work_per_sweep();
+  const double shortest = static_cast<double>(least_sweeps) * one.sweep_work;
   const bool is_first = work_ == 0;
-  if (!is_first && !control_.has_time_limit() && shortest > most_pilot_share * budget())
+  const bool timed = control_.has_time_limit();
+  const double allowed =
+      timed ? most_timed_pilot_share * 1e9 * control_.seconds_left() : most_pilot_share * budget();
+  // What enters first is cut by the clock where need be.
+  if (!is_first && (!timed || escalations_ > 0) && shortest > allowed)
     return leave(one, "a pilot would take too much of the work that is allowed");
   place(*one.chains);
-  const double wanted = std::max(first_heat_work, heat_work_) / one.chains->work_per_sweep();
+  const auto sweeps = std::max(
+      least_sweeps,
+      static_cast<std::uint64_t>(std::min(std::max(first_heat_work, heat_work_) / one.sweep_work, 1e9)));
   phase_ = "pilot: " + one.name;
-  advance(one, std::max(least_sweeps, static_cast<std::uint64_t>(std::min(wanted, 1e9))));
+  if (is_first && !by_sweeps_ && sweeps > first_look_sweeps) {
+    advance(one, first_look_sweeps);
+    look(one);
+    if (has_met_targets(one)) return;
+  }
+  advance(one, sweeps);
   look(one);
 }
 
@@ -255,7 +286,7 @@ void Race::advance(Contestant& one, std::uint64_t sweeps) {
     patient.stop_when([this] { return control_.stop_requested(); });
     one.chains->run_to(one.options.burn_in + 4 * one.options.thin, patient);
   }
-  const double done = static_cast<double>(one.chains->sweeps_done() - before) * one.chains->work_per_sweep();
+  const double done = static_cast<double>(one.chains->sweeps_done() - before) * one.sweep_work;
   work_ += done;
   one.entry.work += done;
   one.entry.sweeps = one.chains->sweeps_done();
@@ -270,7 +301,11 @@ void Race::advance(Contestant& one, std::uint64_t sweeps) {
 // As far as it seems to need, twice its sweeps at most; false when nothing moved.
 bool Race::grow(Contestant& one) {
   const std::uint64_t done = one.chains->sweeps_done();
-  const double growth = by_sweeps_ ? 2 : std::clamp(1.1 * work_factor(one), 1.25, 2.0);
+  double growth = by_sweeps_ ? 2 : std::clamp(1.1 * work_factor(one), 1.25, 2.0);
+  // Until there are enough draws to end, a look is of no use.
+  const double enough =
+      static_cast<double>(first_look_sweeps) / static_cast<double>(std::max<std::uint64_t>(1, done));
+  if (!by_sweeps_ && work_factor(one) <= enough) growth = std::max(growth, enough);
   advance(one, done + std::max<std::uint64_t>(
                           8, static_cast<std::uint64_t>((growth - 1) * static_cast<double>(done))));
   if (one.chains->sweeps_done() == done) return false;
@@ -278,9 +313,13 @@ bool Race::grow(Contestant& one) {
   return true;
 }
 
+Standing Race::look_at_all(const Contestant& one) const {
+  return look_at(one.chains->store(), sharing(one));
+}
+
 void Race::look(Contestant& one) {
-  const bool share_starts = problem_.start().empty();
-  one.standing = look_at(one.chains->store(), share_starts ? chains_per_start(one.chains->chains()) : 1);
+  one.standing = look_at(one.chains->store(), sharing(one), few_entries);
+  if (has_met_targets(one)) one.standing = look_at_all(one);
   one.entry.ess_per_work = rate(one);
   one.entry.rhat_max = one.standing.diagnostics.rhat_max;
   one.entry.nested_rhat_max = one.standing.nested_rhat_max;
@@ -288,6 +327,8 @@ void Race::look(Contestant& one) {
 
 void Race::leave(Contestant& one, std::string note) {
   one.entry.note = std::move(note);
+  // Whom the winner is held against.
+  if (is_converged(one.standing.diagnostics)) one.standing = look_at_all(one);
   one.chains->release();
   one.chains = nullptr;
 }
@@ -337,7 +378,7 @@ double Race::work_left(const Contestant& one) const {
   const double draws =
       static_cast<double>(least_draws) / static_cast<double>(std::max<std::uint64_t>(1, one.chains->draws()));
   return std::max({0.1, work_factor(one) - 1, draws - 1}) * static_cast<double>(one.chains->sweeps_done()) *
-         one.chains->work_per_sweep();
+         one.sweep_work;
 }
 
 double Race::pilot_work(const Contestant& one) const {
@@ -345,7 +386,8 @@ double Race::pilot_work(const Contestant& one) const {
   const bool tempers = one.method->name == "tempering";
   const double chains = tempers ? 256 : 64;
   const auto sweeps = static_cast<double>(least_sweeps + (tempers ? tuning_sweeps : 0));
-  const double sweep = sweep_cost(one.method->name, problem_.graph().is_spin(), sweep_size(problem_.graph()));
+  const double sweep = sweep_cost((one.second == nullptr ? one.method : one.second)->name,
+                                  problem_.graph().is_spin(), sweep_size(problem_.graph()));
   return std::max({first_heat_work, heat_work_, sweeps * chains * sweep});
 }
 
@@ -363,7 +405,7 @@ void Race::heats() {
         if (one != best && !(score(*one) >= share * score(*best)))
           leave(*one, fmt::format("left after heat {}: fewer effective samples per work", heat + 1));
     if (running().size() <= 1 || heats_are_over()) return;
-    if (!escalated_ && work_factor(*best) > out_of_sight) return;
+    if (escalations_ == 0 && work_factor(*best) > out_of_sight) return;
     heat_work_ *= 2;
     double others = 0;
     for (const Contestant* one : running())
@@ -374,7 +416,7 @@ void Race::heats() {
       if (heats_are_over()) break;
       phase_ = "pilot: " + one->name;
       const std::uint64_t before = one->chains->sweeps_done();
-      advance(*one, static_cast<std::uint64_t>(std::min(heat_work_ / one->chains->work_per_sweep(), 1e9)));
+      advance(*one, static_cast<std::uint64_t>(std::min(heat_work_ / one->sweep_work, 1e9)));
       if (one->chains->sweeps_done() == before) continue;
       moved = true;
       look(*one);
@@ -383,13 +425,8 @@ void Race::heats() {
   }
 }
 
-// Larger blocks, and tempering of large models, cost more per sweep and have more to prepare: they enter when
-// the others are far from their targets.
-void Race::second_wave() {
-  Contestant* best = leader();
-  const std::size_t before = contestants_.size();
-  escalated_ = true;
-  if (best != nullptr && !by_sweeps_ && !heats_are_over() && work_factor(*best) > far) {
+void Race::add_larger_blocks() {
+  if (escalations_ == 0) {
     bool tempers = false;
     for (Contestant& one : contestants_) {
       if (one.name != "tempering") continue;
@@ -397,13 +434,53 @@ void Race::second_wave() {
       if (one.entry.work == 0) one.entry.method.clear();  // it has a second chance
     }
     if (!tempers) add("tempering");
-    if (std::ranges::any_of(contestants_, [](const auto& one) { return one.name == "blocked-gibbs"; }))
-      add("blocked-gibbs", 512);
-    heat_work_ = std::max(heat_work_, best->entry.work);
   }
+  if (std::ranges::any_of(contestants_, [](const auto& one) { return one.name == "blocked-gibbs"; }))
+    add("blocked-gibbs", larger_tables[escalations_]);
+}
+
+// The two of all that ran, whether they left or not, whose slow entries differ most.
+void Race::add_mixture() {
+  const Contestant* best = leader();
+  const double alone = slowest(best->standing.rates) / best->sweep_work;
+  double most = worth_mixing * (std::isfinite(alone) ? alone : 0);
+  const Contestant *first = nullptr, *second = nullptr;
+  for (const Contestant& a : contestants_)
+    for (const Contestant& b : contestants_) {
+      // Estimates are the first's: the one with more sweeps. Replicas are slow to hand over to.
+      const bool can = a.entry.work > 0 && b.entry.work > 0 && a.method != b.method && !a.second &&
+                       !b.second && a.sweep_work <= b.sweep_work && a.name != "tempering" &&
+                       b.name != "tempering";
+      if (!can) continue;
+      const double promised = rate_in_turns(a.standing, a.sweep_work, b.standing, b.sweep_work);
+      if (promised > most) most = promised, first = &a, second = &b;
+    }
+  if (first == nullptr) return;
+  Contestant both;
+  both.method = first->method;
+  both.second = second->method;
+  both.name = both.entry.method = fmt::format("{} and {}", first->name, second->name);
+  both.options = first->options;
+  both.options.block_entries = std::max(first->options.block_entries, second->options.block_entries);
+  both.options.chains = std::max(first->entry.chains, second->entry.chains);
+  if (std::ranges::none_of(contestants_, [&](const auto& one) { return one.name == both.name; }))
+    contestants_.push_back(std::move(both));
+}
+
+// What costs more per sweep or has more to prepare enters while the others are far from their targets.
+void Race::escalate() {
+  const Contestant* best = leader();
+  if (best == nullptr || by_sweeps_ || escalations_ == std::size(larger_tables) || heats_are_over() ||
+      work_factor(*best) <= far)
+    return finals();
+  const std::size_t before = contestants_.size();
+  add_mixture();
+  add_larger_blocks();
+  ++escalations_;
+  heat_work_ = std::max(heat_work_, best->entry.work);
   enter(before, [&] {
     if (contestants_.size() > before) heats();
-    finals();
+    escalate();
   });
 }
 
@@ -448,6 +525,7 @@ void Race::widen_errors() {
 }
 
 void Race::finish(Contestant& winner) {
+  winner.standing = look_at_all(winner);
   std::optional<JointCounter> joints;
   const std::uint64_t before = winner.chains->sweeps_done();
   if (JointCounter::wanted(problem_)) count_joints(winner, joints.emplace(problem_, winner.chains->chains()));
@@ -506,7 +584,7 @@ MarginalsResult Race::run() {
   if (contestants_.empty()) throw Error(ErrorKind::misfit, "no sampler fits this model");
   enter(0, [&] {
     heats();
-    second_wave();
+    escalate();
   });
   if (winner_ == nullptr) fail_stopped(control_, "sampling");
   // What the sampler says of itself came when its frames ended.
@@ -516,7 +594,7 @@ MarginalsResult Race::run() {
   if (const Detail* trips = result_.details.find("round_trips"))
     if (const auto* count = std::get_if<std::int64_t>(&trips->value()); count != nullptr && *count == 0)
       result_.converged = false;
-  result_.method = winner_->method->name;
+  result_.method = winner_->second == nullptr ? winner_->method->name : winner_->name;
   result_.because = reason(*winner_);
   for (Contestant& one : contestants_)
     if (!one.entry.method.empty()) result_.race.push_back(std::move(one.entry));

@@ -10,6 +10,7 @@
 #include "drover/compile/stoppable.hpp"
 #include "drover/core/chooser.hpp"
 #include "drover/core/error.hpp"
+#include "drover/core/stop_check.hpp"
 #include "drover/methods/all.hpp"
 #include "drover/methods/memory_need.hpp"
 #include "drover/methods/method.hpp"
@@ -110,7 +111,7 @@ Graph Problem::table_graph(const Evidence& decided) const {
   Evidence all = evidence_;
   all.variables.insert(all.variables.end(), decided.variables.begin(), decided.variables.end());
   all.values.insert(all.values.end(), decided.values.begin(), decided.values.end());
-  Graph tables = model_ == nullptr ? graph() : compile(*model_, all, PairTables::kept);
+  Graph tables = model_ == nullptr ? graph() : compile(*model_, all, PairTables::kept, control_);
   return tables.gates.size() > 0 && can_expand_gates(tables) ? expand_gates(tables) : tables;
 }
 
@@ -195,6 +196,15 @@ bool heeds(const Method& method, std::string_view option) {
   return has_word(method.options, option);
 }
 
+bool is_unheeded(const Method& method, std::string_view option) {
+  static const std::string heeded_by_some = [] {
+    std::string names;
+    for (const Method& one : all_methods()) names += " " + one.options;
+    return names;
+  }();
+  return !has_word(method.options, option) && has_word(heeded_by_some, option);
+}
+
 namespace {
 
 /// What the options of a task are when nothing is set, in the order of their description.
@@ -218,10 +228,8 @@ std::vector<std::string> unused_options(const Method& method, Task task, const O
   std::vector<std::string> names;
   for (std::size_t k = 0; k < usual.size(); ++k) {
     const Option& option = given.options()[k];
-    if (option.value().value() == usual[k].value() || has_word(method.options, option.name)) continue;
-    const bool heeded_by_some = std::ranges::any_of(
-        all_methods(), [&](const Method& other) { return has_word(other.options, option.name); });
-    if (heeded_by_some) names.push_back(option.name);
+    if (option.value().value() == usual[k].value()) continue;
+    if (is_unheeded(method, option.name)) names.push_back(option.name);
   }
   return names;
 }
@@ -300,7 +308,9 @@ Choice choose_method(const Problem& problem, Task task, bool tried_exact) {
   std::vector<Candidate<const Method*>> candidates;
   for (std::string_view name : preference(problem, task))
     candidates.push_back({&method_named(name), name, ""});
+  StopCheck check(problem.control(), "a method", "was chosen");
   Choice choice = first_that_fits(candidates, [&](const Method* method) {
+    check.ask();
     return tried_exact && method->name == "exact" ? "exact inference took more than its share of the time"
                                                   : why_not(*method, problem, task);
   });

@@ -25,24 +25,24 @@ struct EntryStanding {
 
 EntryStanding look_at_entry(const SegmentStore& store, std::size_t entry, std::size_t group_size,
                             DiagnosisRoom& room, std::vector<double>& chain_means) {
-  EntryStanding result{
-      diagnose_entry(store, entry, room), not_known, {not_known, not_known}, store.mean(entry)};
+  store.means_of_entry(entry, room.means);
+  EntryStanding result{diagnose_means(store, room), not_known, {not_known, not_known}, 0};
   const std::size_t segments = store.segments(), groups = store.groups();
   const std::size_t first = std::max<std::size_t>(1, segments / 4);
   if (segments > first && std::isfinite(result.figures.ess)) {
-    const auto begin = diagnose_entry(store, entry, room, first);
+    const auto begin = diagnose_means(store, room, first);
     const auto draws = static_cast<double>((segments - first) * store.draws_of_segments().front());
     const double early = std::isfinite(begin.ess) ? begin.ess : 0;
     result.ess_per_sweep = std::max(0.0, result.figures.ess - early) / draws;
   }
-  if (group_size > 1) {
-    chain_means.assign(groups, 0.0);
-    store.means_of_entry(entry, room.means);
-    for (std::size_t s = 0; s < segments; ++s)
-      for (std::size_t g = 0; g < groups; ++g)
-        chain_means[g] += room.means[s * groups + g] / static_cast<double>(segments);
-    result.nested = nested_figures(chain_means, group_size);
+  chain_means.assign(groups, 0.0);
+  for (std::size_t s = 0; s < segments; ++s)
+    for (std::size_t g = 0; g < groups; ++g) chain_means[g] += room.means[s * groups + g];
+  for (double& mean : chain_means) {
+    mean /= static_cast<double>(segments);
+    result.mean += mean / static_cast<double>(groups);
   }
+  if (group_size > 1) result.nested = nested_figures(chain_means, group_size);
   return result;
 }
 
@@ -63,8 +63,9 @@ Standing look_at(const SegmentStore& store, std::uint32_t group_size, std::size_
     for (std::size_t k = range.begin(); k != range.end(); ++k)
       entries[k] = look_at_entry(store, k * step, group_size, room, chain_means);
   });
+  standing.step = step;
   Diagnostics& worst = standing.diagnostics;
-  std::vector<double> rates;
+  std::vector<float> rates;
   double memory = 0;
   for (const EntryStanding& entry : entries) {
     worst.rhat_max = std::fmax(worst.rhat_max, entry.figures.rhat);
@@ -72,18 +73,15 @@ Standing look_at(const SegmentStore& store, std::uint32_t group_size, std::size_
     worst.mcse_max = std::fmax(worst.mcse_max, entry.figures.mcse);
     standing.nested_rhat_max = std::fmax(standing.nested_rhat_max, entry.nested.rhat);
     memory = std::fmax(memory, entry.nested.memory);
-    if (std::isfinite(entry.ess_per_sweep)) rates.push_back(entry.ess_per_sweep);
+    rates.push_back(static_cast<float>(entry.ess_per_sweep));
+    standing.rates.push_back(static_cast<float>(cautious_rate(entry.ess_per_sweep, entry.figures.rhat)));
     standing.means.push_back(static_cast<float>(entry.mean));
     standing.errors.push_back(static_cast<float>(entry.figures.mcse));
   }
   settle_exact_averages(store, worst);
-  if (!rates.empty()) {
-    const auto place = rates.begin() + static_cast<std::ptrdiff_t>(rates.size() / 50);
-    std::nth_element(rates.begin(), place, rates.end());
-    standing.ess_per_sweep = *place;
-  } else if (worst.rhat_max == 1) {
+  standing.ess_per_sweep = slowest(std::move(rates));
+  if (std::isnan(standing.ess_per_sweep) && worst.rhat_max == 1)
     standing.ess_per_sweep = std::numeric_limits<double>::infinity();
-  }
   if (group_size > 1 && store.groups() / group_size > 1)
     standing.starts_forgotten =
         memory <= memory_limit(store.groups() / group_size, group_size,
@@ -91,13 +89,51 @@ Standing look_at(const SegmentStore& store, std::uint32_t group_size, std::size_
   return standing;
 }
 
+double slowest(std::vector<float> values) {
+  std::erase_if(values, [](float value) { return !std::isfinite(value); });
+  if (values.empty()) return not_known;
+  const auto place = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 50);
+  std::nth_element(values.begin(), place, values.end());
+  return *place;
+}
+
+double cautious_rate(double rate, double rhat) {
+  constexpr double apart = 1.5;
+  return rhat > apart ? rate * (apart * apart - 1) / (rhat * rhat - 1) : rate;
+}
+
+namespace {
+
+// Calls use(k, m) for the entries that are at place k of one look and at place m of the other.
+template <class Use>
+void for_common_entries(const Standing& a, const Standing& b, Use use) {
+  for (std::size_t k = 0; k < a.means.size(); ++k)
+    if (const std::size_t entry = k * a.step; entry % b.step == 0 && entry / b.step < b.means.size())
+      use(k, entry / b.step);
+}
+
+}  // namespace
+
 double largest_difference(const Standing& a, const Standing& b) {
   double largest = 0;
-  for (std::size_t k = 0; k < std::min(a.means.size(), b.means.size()); ++k) {
-    const double error = std::hypot(static_cast<double>(a.errors[k]), static_cast<double>(b.errors[k]));
-    if (error > 0) largest = std::max(largest, std::abs(a.means[k] - b.means[k]) / error);
-  }
+  for_common_entries(a, b, [&](std::size_t k, std::size_t m) {
+    const double error = std::hypot(static_cast<double>(a.errors[k]), static_cast<double>(b.errors[m]));
+    if (error > 0)
+      largest = std::max(largest, static_cast<double>(std::abs(a.means[k] - b.means[m])) / error);
+  });
   return largest;
+}
+
+double rate_in_turns(const Standing& a, double work_of_a, const Standing& b, double work_of_b) {
+  std::vector<float> rates;
+  for_common_entries(a, b, [&](std::size_t k, std::size_t m) {
+    // What one of them never moved is left to the other.
+    const double first = std::isfinite(a.rates[k]) ? static_cast<double>(a.rates[k]) / work_of_a : 0;
+    const double second = std::isfinite(b.rates[m]) ? static_cast<double>(b.rates[m]) / work_of_b : 0;
+    if (std::isfinite(a.rates[k]) || std::isfinite(b.rates[m]))
+      rates.push_back(static_cast<float>((first + second) / 2));
+  });
+  return slowest(std::move(rates));
 }
 
 double difference_limit(const Standing& a, const Standing& b) {

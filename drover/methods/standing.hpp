@@ -22,16 +22,28 @@ struct Standing {
   double nested_rhat_max = not_known;  ///< NaN without groups of starts, or when nothing moved
   bool starts_forgotten = true;        ///< no entry tells the groups of starts apart
   std::uint32_t groups = 0;            ///< of the store: how many means each error rests on
+  std::size_t step = 1;                ///< every so many entries one was looked at
   std::vector<float> means, errors;    ///< of every entry looked at
+  /// Effective samples per sweep of every entry looked at, less where its chains are apart; NaN: not known.
+  std::vector<float> rates;
 };
 
 /// `group_size` neighbouring chains share a start; 1: none do. At most `most_entries` are looked at, spread
 /// evenly.
 Standing look_at(const SegmentStore& store, std::uint32_t group_size, std::size_t most_entries = 20'000);
 
-/// The largest |a - b| / sqrt(errors^2), over the entries that both have errors of. The looks must be at the
-/// same entries.
+/// Of values that are known, the one below which 2 % lie; NaN when none is.
+double slowest(std::vector<float> values);
+
+/// A rate that is less where chains are apart: growth of what is mostly noise says little.
+double cautious_rate(double rate, double rhat);
+
+/// The largest |a - b| / sqrt(errors^2), over the entries that both looks were at and have errors of.
 double largest_difference(const Standing& a, const Standing& b);
+
+/// Effective samples of the slowest entries per work when two samplers take turns of equal work, if what each
+/// does for an entry adds up. `work`: of a sweep of each.
+double rate_in_turns(const Standing& a, double work_of_a, const Standing& b, double work_of_b);
 
 /// The value that largest_difference() of two right answers stays below but for one case in 10^4: errors from
 /// few chains are Student's, not normal.

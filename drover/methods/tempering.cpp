@@ -32,9 +32,12 @@ LadderOptions ladder_options(const Problem& problem, const ChainOptions& chains,
   options.seed = chains.seed;
   options.rungs = problem.options().temperatures.count;
   options.hottest = problem.options().temperatures.min_inverse;
-  options.sweeps = problem.options().chains.burn_in ? std::max<std::uint64_t>(64, chains.burn_in)
-                                                    : usual_burn_in(problem, chains.chains, tempering_cost);
-  if (chains.tuning > 0) options.sweeps = std::max<std::uint64_t>(64, chains.tuning);
+  constexpr std::uint64_t least = 64;
+  const std::uint64_t wanted = chains.tuning > 0 ? chains.tuning
+                               : problem.options().chains.burn_in
+                                   ? chains.burn_in
+                                   : usual_burn_in(problem, chains.chains, tempering_cost);
+  options.sweeps = std::max(least, wanted);
   options.control = &control;
   return options;
 }

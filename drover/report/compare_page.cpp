@@ -42,7 +42,7 @@ std::string page_of(const CompareResult& result, const std::string& json) {
         {"Means, root mean square", difference_text(result.mean_difference_rms), ""},
         {"Pairs, root mean square", difference_text(result.pair_difference_rms), ""},
         {"Chance by MMD", difference_text(result.p_value_mmd),
-         fmt::format("{} rows of either set dealt", result.rows_tested)},
+         fmt::format("{} and {} rows of the two sets dealt", result.rows_tested[0], result.rows_tested[1])},
         {"Chance by pairs", difference_text(result.p_value_pairs), ""}}});
   return render_report(page);
 }

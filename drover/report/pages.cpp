@@ -73,7 +73,7 @@ void add_trace(ReportData& page, const std::string& name, const Trace& trace) {
 void add_grid_image(ReportData& page, const Marginals& answer, const Model& model) {
   const Graph graph = compile(model);
   if (!graph.is_spin() || graph.size() != answer.variables) return;
-  const auto lattice = recognise_lattice(spin_graph(graph));
+  const auto lattice = recognise_lattice(graph);
   if (!lattice) return;
   ReportImage image{"P(x = 1) over the grid", lattice->width, lattice->height, {}};
   for (std::size_t v = 0; v < answer.variables; ++v) image.values.push_back(answer.probabilities[v][1]);

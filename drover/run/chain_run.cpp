@@ -43,11 +43,13 @@ ChainRun::ChainRun(std::unique_ptr<ChainStates> states, const ChainOptions& opti
   for (std::uint32_t b = first_batch_; b < last_batch; ++b) states_->start(options.seed, b * lanes);
   sums_.resize(states_->batches());
   for (LaneSums& sums : sums_) assign_large(sums, own_entries() * lanes, 0.0F);
-  store_ = SegmentStore(entries, options.chains, options.estimator_memory, {own_entries(), own_chains_});
+  // Like the rhythm of scores chosen without looking at `sweeps`, so that a resumed run keeps what an
+  // uninterrupted one would.
+  store_ = SegmentStore(entries, options.chains, options.estimator_memory, {own_entries(), own_chains_},
+                        options.burn_in == ChainOptions::unlimited ? 0 : options.burn_in / options.thin);
   burn_in_ = options.burn_in;
   trace_.capacity = std::clamp<std::size_t>((std::size_t{1} << 24) / options.chains, 16, 1024);
-  // A record costs about as much as a sweep. Chosen without looking at `sweeps`, so that a resumed run
-  // records what an uninterrupted one would.
+  // A record costs about as much as a sweep.
   if (options.score_every > 0)
     trace_.every = options.score_every;
   else if (options.burn_in != ChainOptions::unlimited)
@@ -100,7 +102,8 @@ void ChainRun::run(const RunControl& control, const DrawCallback& on_draw, bool 
   while (!finished()) {
     const std::uint32_t wishes = ballot.next(wishes_of(control));
     if (wishes & stop) break;
-    if (burn_in_ == ChainOptions::unlimited && wishes & past_third) burn_in_ = done_;
+    if (burn_in_ == ChainOptions::unlimited && (wishes & past_third || done_ >= options_.longest_burn_in))
+      burn_in_ = done_;
     if (done_ < burn_in_ && wishes & past_half) {  // it would leave nothing to count
       burn_in_ = done_;
       shortened_burn_in_ = true;
@@ -119,6 +122,7 @@ void ChainRun::run(const RunControl& control, const DrawCallback& on_draw, bool 
 
 void ChainRun::finish() {
   if (open_draws_ > 0) close_segment();
+  if (burn_in_grows()) discard_before(done_ / 3);
   if (trace_.sweeps.empty() && done_ > 0) record_scores();
 }
 
@@ -174,6 +178,16 @@ void ChainRun::take_part_of(ChainRun&& whole) {
   best_state_ = std::move(whole.best_state_);
   best_log_score_ = whole.best_log_score_;
   best_sweep_ = 0;
+}
+
+void ChainRun::for_numbers(std::span<const std::uint32_t> entries,
+                           const std::function<void(std::span<float>)>& take) {
+  const std::uint32_t lanes = shape().lanes;
+  if (unabsorbed_ > 0)  // else they are all zero
+    for (LaneSums& sums : sums_)
+      for (std::uint32_t entry : entries)
+        take(std::span<float>(sums.data() + std::size_t{entry} * lanes, lanes));
+  store_.for_means(entries, take);
 }
 
 template <class Archive>
@@ -435,7 +449,9 @@ void ChainRun::close_segment() {
   if (store_.segments() < 4 || sums_values()) return;  // R-hat is for probabilities
   // A diagnosis costs as much as many sweeps: only when the run grew by half since the last one.
   if (!convergence_.empty() && 2 * (done_ - burn_in_) < 3 * (convergence_.back().sweep - burn_in_)) return;
-  const bool has_target = options_.target_rhat > 0 || options_.target_mcse > 0;
+  if (burn_in_grows()) discard_before(done_ / 3);
+  const bool has_target = (options_.target_rhat > 0 || options_.target_mcse > 0) &&
+                          (!burn_in_grows() || done_ >= 3 * options_.longest_burn_in);
   const Diagnostics worst = worst_of_all(has_target ? 20'000 : 300);
   convergence_.push_back({done_, worst.rhat_max, worst.mcse_max});
   reached_target_ = has_target && has_enough_draws(worst) &&

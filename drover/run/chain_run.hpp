@@ -33,9 +33,13 @@ namespace drover {
 struct ChainOptions {
   static constexpr std::uint64_t unlimited = std::numeric_limits<std::uint64_t>::max();
   std::uint32_t chains = 64;
-  std::uint64_t burn_in = 1000;  ///< unlimited: a third of the time limit
-  std::uint64_t sweeps = 2000;   ///< after burn-in; unlimited: until the control stops the run
-  std::uint64_t thin = 1;        ///< a draw is kept every `thin` sweeps
+  std::uint64_t burn_in = 1000;  ///< unlimited: a third of the time limit, but see longest_burn_in
+  /// Of a burn-in by the time limit: it ends after so many sweeps, and from then on the first third of the run is
+  /// burn-in whenever it is looked at, so that a run which meets its targets can end long before the limit. They
+  /// count from three times as many sweeps on.
+  std::uint64_t longest_burn_in = unlimited;
+  std::uint64_t sweeps = 2000;  ///< after burn-in; unlimited: until the control stops the run
+  std::uint64_t thin = 1;       ///< a draw is kept every `thin` sweeps
   std::uint64_t seed = 1;
   double target_rhat = 0;  ///< stop when reached with enough draws (result.hpp); 0: no such rule
   double target_mcse = 0;
@@ -144,12 +148,31 @@ class ChainRun {
   std::span<const typename K::State> states() const {
     return static_cast<const KernelStates<K>&>(*states_).states();
   }
+  template <Kernel K>
+  std::span<typename K::State> states() {
+    return static_cast<KernelStates<K>&>(*states_).states();
+  }
   /// What the sweeps told, burn-in included, of all chains.
   template <Kernel K>
   TotalsOf<K> totals() const {
     return static_cast<const KernelStates<K>&>(*states_).totals();
   }
   void extend(std::uint64_t sweeps) { options_.sweeps = sweeps; }
+
+  /// Of a run that nobody has whole (PartSpread): what every rank knows of it, without states and estimates.
+  template <class Archive>
+  void visit_course(Archive& archive) {
+    archive(unabsorbed_);
+    store_.visit_course(archive);
+    trace_.visit(archive);
+    archive(convergence_);
+    archive(burn_in_);
+    archive(discarded_);
+    archive(done_);
+    archive(open_draws_);
+  }
+  /// ... and the estimates of some of this rank's entries, after that: take(numbers) may change them.
+  void for_numbers(std::span<const std::uint32_t> entries, const std::function<void(std::span<float>)>& take);
 
   /// Of a whole run.
   void visit(SaveArchive& archive);
@@ -162,6 +185,9 @@ class ChainRun {
 
   static std::uint32_t wishes_of(const RunControl& control);
   bool spread() const { return shape().spread; }
+  bool burn_in_grows() const {
+    return options_.burn_in == ChainOptions::unlimited && options_.longest_burn_in != ChainOptions::unlimited;
+  }
   std::uint32_t first_chain() const { return first_batch_ * shape().lanes; }
   std::size_t all_entries() const { return sums_values() ? shape().size : shape().all_entries; }
   // A spread kernel's whole run, which is loaded or saved but not run, has one rank.

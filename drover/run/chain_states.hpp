@@ -75,6 +75,7 @@ class KernelStates final : public ChainStates {
   explicit KernelStates(const K& kernel) : ChainStates(shape_of(kernel)), kernel_(kernel) {}
 
   std::span<const typename K::State> states() const { return states_; }
+  std::span<typename K::State> states() { return states_; }
   /// What the sweeps of all batches told.
   TotalsOf<K> totals() const {
     TotalsOf<K> all;

@@ -16,9 +16,12 @@ void describe_chains(OptionList& list, InferenceOptions& options, Task task) {
     case Task::marginals:
       list.add("chains", "N", "independent chains; starts of mean-field", chains.count, {1, 1 << 20},
                "128 (gibbs, primal-dual; 4 beyond two million variables), 64 (blocked-gibbs), 32 "
-               "(swendsen-wang and its kin), 16 (tempering, gwg, herded-gibbs, mean-field)");
-      list.add("sweeps", "N", "sweeps after burn-in", chains.sweeps, {1, large},
-               "twice the burn-in; with a time limit or a target, until then");
+               "(swendsen-wang and its kin), 16 (tempering, gwg, herded-gibbs), 16 or on large models 2 "
+               "(mean-field)");
+      list.add(
+          "sweeps", "N", "sweeps after burn-in", chains.sweeps, {1, large},
+          "twice the burn-in; with a target until it is met, with a time limit until R-hat is at most 1.01 "
+          "with enough draws or the time is up");
       break;
     case Task::sample:
       list.add("chains", "N", "independent chains", chains.count, {1, 1 << 20},
@@ -35,14 +38,16 @@ void describe_chains(OptionList& list, InferenceOptions& options, Task task) {
       break;
     case Task::logz:
       list.add("chains", "N", "anneals of ais; chains of primal-dual and swendsen-wang; starts of mean field",
-               chains.count, {1, 1 << 20}, "256 (ais), 16 (mean field)");
+               chains.count, {1, 1 << 20}, "256 (ais), 16 or on large models 2 (mean field)");
       list.add("sweeps", "N", "sweeps of one anneal, or of a chain", chains.sweeps, {1, large},
                "5 10^9 updates in all, between 200 and 5000 sweeps (ais)");
       break;
   }
   if (sampling) {
     list.add("burn-in", "N", "sweeps discarded first", chains.burn_in, {0, large},
-             "10^9 updates, between 100 and 1000 sweeps; with a time limit a third of it");
+             task == Task::marginals
+                 ? "10^9 updates, between 100 and 1000 sweeps; with a time limit a third of the run"
+                 : "10^9 updates, between 100 and 1000 sweeps; with a time limit a third of it");
     list.add("thin", "N", "keep every N-th sweep", chains.thin, {1, large});
     list.add("target-rhat", "X", "stop when the largest R-hat falls to X with enough draws",
              chains.target_rhat, {1e-9, 10}, "no such rule");
@@ -54,7 +59,11 @@ void describe_chains(OptionList& list, InferenceOptions& options, Task task) {
              options.samples, {1, large}, "2048 (pmp); exact needs none");
   if (task == Task::sample)
     list.add("samples", "N", "draws kept in all", options.samples, {1, large}, "1000");
-  list.add_choice("scan", "ORDER", "order of updates in a sweep of gibbs", chains.scan);
+  list.add_choice("scan", "ORDER",
+                  task == Task::map    ? "order of updates in a sweep of annealed-gibbs"
+                  : task == Task::logz ? "order of updates in a sweep of ais"
+                                       : "order of updates in a sweep of gibbs and tempering",
+                  chains.scan);
 }
 
 // One word for two enums: messages and herded Gibbs both have schedules.
@@ -82,10 +91,16 @@ Option::Choice schedule_choice(InferenceOptions& options, bool with_messages, bo
 
 void describe_messages(OptionList& list, InferenceOptions& options, Task task) {
   Messages& messages = options.messages;
-  list.add("iterations", "N", "rounds of message passing or mean field", messages.iterations, {1, large},
-           task == Task::sample ? "100 (pmp)" : "1000; pmp 100");
-  list.add("damping", "X", "share of the old message (mean-field: distribution) that is kept",
-           messages.damping, {0, 0.999}, "0 on trees, 0.5 with cycles");
+  if (task == Task::sample) {
+    list.add("iterations", "N", "pmp: rounds of max-product", messages.iterations, {1, large}, "100");
+    list.add("damping", "X", "pmp: share of the old message that is kept", messages.damping, {0, 0.999},
+             "0 on trees, 0.5 with cycles");
+  } else {
+    list.add("iterations", "N", "rounds of message passing or mean field", messages.iterations, {1, large},
+             "1000; pmp 100");
+    list.add("damping", "X", "share of the old message (mean-field: distribution) that is kept",
+             messages.damping, {0, 0.999}, "0 on trees, 0.5 with cycles");
+  }
   if (task != Task::logz) {
     const bool with_messages = task != Task::sample;
     list.add_choice(
@@ -135,7 +150,7 @@ void describe(OptionList& list, InferenceOptions& options, Task task) {
              "primal-dual, tree-primal-dual: refuse a factor whose fitted decomposition is further off (KL)",
              dual.tolerance, {0, 1e6});
     list.add("temperatures", "N", "tempering: rungs of the ladder", options.temperatures.count, {2, 64},
-             "tuned to the model");
+             "twice the barrier that tuning finds and 2 more, at most 64");
   }
   if (task != Task::sample)
     list.add("forest",
@@ -146,7 +161,11 @@ void describe(OptionList& list, InferenceOptions& options, Task task) {
     list.add("min-inverse-temperature", "X",
              task == Task::map ? "annealed-gibbs: the hottest inverse temperature"
                                : "tempering: the hottest inverse temperature",
-             options.temperatures.min_inverse, {0, 1}, "by the strength of the couplings");
+             options.temperatures.min_inverse, {0, 1},
+             task == Task::map
+                 ? "1.5 divided by the most that the factors of one variable can change the score"
+                 : "0 where every state is possible, else 1.5 divided by the most that the factors of one "
+                   "variable can change the score, at most 0.5");
   list.add("memory-limit", "GB", "refuse what would need more", options.memory_limit, {1e-6, 1e6},
            "half of the machine's memory");
   if (task == Task::map)

@@ -8,40 +8,77 @@
 #include <limits>
 
 #include "drover/diagnose/draws.hpp"
+#include "drover/diagnose/segment_block.hpp"
 #include "drover/diagnose/segment_moments.hpp"
 
 namespace drover {
 
-EntryDiagnostics diagnose_entry(const SegmentStore& store, std::size_t entry, DiagnosisRoom& scratch,
-                                std::size_t segments) {
-  if (store.segments() == 0) return {not_a_number, not_a_number, not_a_number};
-  store.means_of_entry(entry, scratch.means);
-  SegmentMeans means;
-  means.means = scratch.means.data();
-  means.chains = store.groups();
-  // An open segment that was closed early is shorter than the rest and is left out here; the mean counts it.
-  const auto draws = store.draws_of_segments();
-  means.segments = draws.size();
-  if (means.segments > 1 && draws.back() != draws.front()) --means.segments;
-  if (segments > 0) means.segments = std::min(means.segments, segments);
-  means.draws_per_segment = static_cast<double>(draws.empty() ? 1 : draws.front());
-  means.chain_stride = 1;
-  means.segment_stride = store.groups();
+namespace {
 
-  const SegmentFigures figures = figures_from_segments(means, scratch.figures);
-  EntryDiagnostics result{figures.rhat, figures.ess, figures.mcse};
+// Segments of equal length: an open one that was closed early is shorter than the rest and is left out; the
+// mean counts it.
+std::size_t equal_segments(const SegmentStore& store) {
+  const auto draws = store.draws_of_segments();
+  return draws.size() > 1 && draws.back() != draws.front() ? draws.size() - 1 : draws.size();
+}
+
+// Figures of groups become those of chains; `mean` is that of some segment of the entry.
+EntryDiagnostics settled(const SegmentStore& store, double rhat, double ess, double mcse, double mean) {
+  EntryDiagnostics result{rhat, ess, mcse};
   // Means of a group of g chains vary g times less than those of one chain; undo that, so that R-hat speaks
   // of chains.
   if (store.chains_per_group() > 1 && result.rhat > 1)
     result.rhat = std::sqrt(1 + store.chains_per_group() * (result.rhat * result.rhat - 1));
   if (std::isfinite(result.mcse)) {
-    result.mcse = std::hypot(result.mcse, precision_floor);
-  } else if (store.draws() >= 16 && scratch.means.front() > 1e-6 && scratch.means.front() < 1 - 1e-6) {
+    result.mcse = std::sqrt(result.mcse * result.mcse + precision_floor * precision_floor);
+  } else if (store.draws() >= 16 && mean > 1e-6 && mean < 1 - 1e-6) {
     // The conditional never changed, yet the variable moves: nothing that moves bears on it, and its mean is
     // exact.
     result.mcse = precision_floor;
   }
   return result;
+}
+
+}  // namespace
+
+EntryDiagnostics diagnose_entry(const SegmentStore& store, std::size_t entry, DiagnosisRoom& scratch,
+                                std::size_t segments) {
+  store.means_of_entry(entry, scratch.means);
+  return diagnose_means(store, scratch, segments);
+}
+
+EntryDiagnostics diagnose_means(const SegmentStore& store, DiagnosisRoom& scratch, std::size_t segments) {
+  if (store.segments() == 0) return {not_a_number, not_a_number, not_a_number};
+  SegmentMeans means;
+  means.means = scratch.means.data();
+  means.chains = store.groups();
+  means.segments = equal_segments(store);
+  if (segments > 0) means.segments = std::min(means.segments, segments);
+  means.draws_per_segment = static_cast<double>(store.draws_of_segments().front());
+  means.chain_stride = 1;
+  means.segment_stride = store.groups();
+
+  const SegmentFigures figures = figures_from_segments(means, scratch.figures);
+  return settled(store, figures.rhat, figures.ess, figures.mcse, scratch.means.front());
+}
+
+void diagnose_entries(const SegmentStore& store, std::size_t first, DiagnosisRoom& room,
+                      std::span<EntryDiagnostics> figures, std::span<double> means) {
+  if (store.segments() == 0) {
+    std::ranges::fill(figures, EntryDiagnostics{not_a_number, not_a_number, not_a_number});
+    std::ranges::fill(means, not_a_number);
+    return;
+  }
+  BlockFigures found;
+  for (std::size_t begin = 0; begin < means.size(); begin += SegmentBlock::width) {
+    const std::size_t count = std::min(SegmentBlock::width, means.size() - begin);
+    const SegmentBlock block = store.block(first + begin, equal_segments(store), room.block);
+    figures_of_block(block, room.figures, found);
+    for (std::size_t e = 0; e < count; ++e) {
+      figures[begin + e] = settled(store, found.rhat[e], found.ess[e], found.mcse[e], block.means[e]);
+      means[begin + e] = store.mean(first + begin + e, block.segments, found.mean[e]);
+    }
+  }
 }
 
 Diagnostics worst_entry(const SegmentStore& store, std::size_t most_entries) {

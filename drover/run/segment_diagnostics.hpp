@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "drover/run/result.hpp"
@@ -23,11 +24,19 @@ inline constexpr double precision_floor = 1e-6;
 /// Reused between calls.
 struct DiagnosisRoom {
   std::vector<double> means, figures;
+  std::vector<float> block;
 };
 
 /// Of the first `segments` closed segments; 0: of all.
 EntryDiagnostics diagnose_entry(const SegmentStore& store, std::size_t entry, DiagnosisRoom& scratch,
                                 std::size_t segments = 0);
+/// The same of an entry whose means are in scratch.means already (SegmentStore::means_of_entry).
+EntryDiagnostics diagnose_means(const SegmentStore& store, DiagnosisRoom& scratch, std::size_t segments = 0);
+
+/// The same of the entries first .. first + means.size() - 1, as many `figures`, and their means
+/// (SegmentStore::mean() but for rounding), several at once.
+void diagnose_entries(const SegmentStore& store, std::size_t first, DiagnosisRoom& room,
+                      std::span<EntryDiagnostics> figures, std::span<double> means);
 
 /// The worst over the entries, or over an even spread of at most `most_entries` of them. When the
 /// conditionals never change, or there are no entries at all, the averages are exact: R-hat 1 and an

@@ -11,13 +11,19 @@
 namespace drover {
 
 SegmentStore::SegmentStore(std::size_t entries, std::uint32_t chains, std::size_t memory_limit)
-    : SegmentStore(entries, chains, memory_limit, {entries, chains}) {}
+    : SegmentStore(entries, chains, memory_limit, {entries, chains}, 0) {}
 
-SegmentStore::SegmentStore(std::size_t entries, std::uint32_t chains, std::size_t memory_limit, Part own)
+SegmentStore::SegmentStore(std::size_t entries, std::uint32_t chains, std::size_t memory_limit, Part own,
+                           std::uint64_t burn_in)
     : entries_(entries), chains_(chains), groups_(chains), capacity_(16) {
-  // Closing and merging segments of a large model cost as much as a sweep or two.
-  if (entries * chains >= std::size_t{1} << 17) segment_length_ = 4;
-  if (entries * chains >= std::size_t{1} << 24) segment_length_ = 8;
+  // Closing and merging segments of a large model cost as much as a sweep or two; a run that counts twice as
+  // many sweeps as it burns in has some twelve segments or more of these lengths.
+  if (entries * chains >= std::size_t{1} << 17)
+    segment_length_ = std::clamp<std::uint64_t>(std::bit_floor(burn_in / 16), 4, 64);
+  if (entries * chains >= std::size_t{1} << 22 && burn_in > 0)
+    segment_length_ =
+        std::max(segment_length_, std::clamp<std::uint64_t>(std::bit_floor(burn_in / 6), 8, 16));
+  if (entries * chains >= std::size_t{1} << 24) segment_length_ = std::max<std::uint64_t>(segment_length_, 8);
   const auto bytes = [&] { return entries_ * groups_ * capacity_ * sizeof(float); };
   // Halved when full, it must still hold the 4 segments that a diagnosis takes.
   while (bytes() > memory_limit && capacity_ > 8) capacity_ /= 2;
@@ -32,13 +38,13 @@ SegmentStore::SegmentStore(std::size_t entries, std::uint32_t chains, std::size_
 }
 
 std::size_t SegmentStore::planned_bytes(std::size_t entries, std::uint32_t chains, std::size_t memory_limit) {
-  const SegmentStore plan(entries, chains, memory_limit, {0, chains});
+  const SegmentStore plan(entries, chains, memory_limit, {0, chains}, 0);
   return entries * plan.groups_ * plan.capacity_ * sizeof(float);
 }
 
 std::uint32_t SegmentStore::planned_group(std::size_t entries, std::uint32_t chains,
                                           std::size_t memory_limit) {
-  return SegmentStore(entries, chains, memory_limit, {0, 0}).chains_per_group_;
+  return SegmentStore(entries, chains, memory_limit, {0, 0}, 0).chains_per_group_;
 }
 
 SegmentStore SegmentStore::like_this(std::size_t entries, std::uint32_t chains) const {
@@ -273,6 +279,40 @@ double SegmentStore::mean(std::size_t entry) const {
     }
   }
   return weighted / weights;  // NaN when there is no draw yet
+}
+
+double SegmentStore::mean(std::size_t entry, std::size_t segments, double so_far) const {
+  if (chains_ % chains_per_group_ != 0) return mean(entry);
+  double draws = static_cast<double>(segments * draws_.front()), weighted = draws * so_far;
+  for (std::size_t s = segments; s < draws_.size(); ++s) {
+    const float* const means = row(entry, s);
+    double sum = 0;
+    for (std::uint32_t g = 0; g < groups_; ++g) sum += means[g];
+    weighted += static_cast<double>(draws_[s]) * (sum / groups_);
+    draws += static_cast<double>(draws_[s]);
+  }
+  return weighted / draws;
+}
+
+SegmentBlock SegmentStore::block(std::size_t first, std::size_t segments, std::vector<float>& room) const {
+  constexpr std::size_t width = SegmentBlock::width;
+  SegmentBlock block{.means = row(first, 0),
+                     .chains = groups_,
+                     .segments = segments,
+                     .draws_per_segment = static_cast<double>(draws_.front()),
+                     .chain_stride = width,
+                     .segment_stride = entries_};
+  if (groups_ == 1 && first + width <= entries_) return block;
+  room.resize(segments * groups_ * width);
+  for (std::size_t s = 0; s < segments; ++s)
+    for (std::size_t e = 0; e < width; ++e) {
+      const float* const means = row(std::min(first + e, entries_ - 1), s);
+      float* const to = room.data() + s * groups_ * width + e;
+      for (std::uint32_t g = 0; g < groups_; ++g) to[g * width] = means[g];
+    }
+  block.means = room.data();
+  block.segment_stride = groups_ * width;
+  return block;
 }
 
 }  // namespace drover

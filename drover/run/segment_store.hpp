@@ -14,6 +14,7 @@
 
 #include "drover/core/aligned.hpp"
 #include "drover/core/ranks.hpp"
+#include "drover/diagnose/segment_block.hpp"
 
 namespace drover {
 
@@ -30,7 +31,10 @@ class SegmentStore {
     std::size_t entries;
     std::uint32_t chains;
   };
-  SegmentStore(std::size_t entries, std::uint32_t chains, std::size_t memory_limit, Part own);
+  /// `burn_in` tells how long the run may be, 0: not known; the first segments of large models are as long as
+  /// that allows.
+  SegmentStore(std::size_t entries, std::uint32_t chains, std::size_t memory_limit, Part own,
+               std::uint64_t burn_in);
   /// What it takes, planned like that.
   static std::size_t planned_bytes(std::size_t entries, std::uint32_t chains, std::size_t memory_limit);
   /// How many chains would share a group.
@@ -66,6 +70,13 @@ class SegmentStore {
   SegmentStore part(std::span<const std::uint32_t> entries, std::uint32_t first_chain,
                     std::uint32_t chains) const;
 
+  /// take(means) for the means of all groups in each of some entries, segment by segment; it may change them.
+  template <class Take>
+  void for_means(std::span<const std::uint32_t> entries, Take take) {
+    for (std::size_t segment = 0; segment < used_segments(); ++segment)
+      for (std::uint32_t entry : entries) take(std::span<float>(row(entry, segment), groups_));
+  }
+
   /// Forgets the first `count` closed segments: they turned out to belong to burn-in.
   void drop_first(std::size_t count);
 
@@ -73,7 +84,19 @@ class SegmentStore {
   void means_of_entry(std::size_t entry, std::vector<double>& means) const;
   /// The mean of one entry over all closed segments and chains.
   double mean(std::size_t entry) const;
+  /// The same, where that over the first `segments`, all groups alike, is known to be `so_far`.
+  double mean(std::size_t entry, std::size_t segments, double so_far) const;
+  /// The means of SegmentBlock::width entries, those beyond the last repeating it, over the first `segments`;
+  /// `room` is reused between calls.
+  SegmentBlock block(std::size_t first, std::size_t segments, std::vector<float>& room) const;
 
+  /// Everything but the means.
+  template <class Archive>
+  void visit_course(Archive& archive) {
+    archive(segment_length_);
+    archive(open_draws_);
+    archive(draws_);
+  }
   template <class Archive>
   void visit(Archive& archive) {
     archive(entries_);

@@ -1,8 +1,7 @@
 // A small HTTP server for one person's browser, closed to everybody else:
 //
 //   who        listens on the loopback interface unless told otherwise; the address it gives out holds a
-//   token of
-//              256 random bits that is good once: it is exchanged for a cookie that scripts cannot read and
+//              token of 256 random bits that is good once: it is exchanged for a cookie that scripts cannot read and
 //              other sites cannot send (HttpOnly, SameSite=Strict). Everything else needs the cookie
 //   from where Host must be the server's own (no DNS rebinding): the name it was told to listen on; on all
 //              interfaces (0.0.0.0, ::) the addresses of this machine, its name, and names that were added.

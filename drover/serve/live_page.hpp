@@ -6,8 +6,7 @@
 //   GET  /api/find            ?text=T: variables whose name holds the text, with their states
 //   GET  /api/network         boxes and arcs of the network; ?centre=V the neighbourhood of a variable
 //   POST /api/marginals       {findings, variables, method, version} -> probabilities, log P(findings); where
-//   exact
-//                             inference does not fit: estimates newer than the version, with standard errors
+//                             exact inference does not fit: estimates newer than the version, with standard errors
 //   POST /api/best            {findings}            -> most probable state
 //   POST /api/joint           {findings, variables} -> joint distribution
 //   POST /api/information     {findings, target}    -> what to ask next

@@ -17,6 +17,7 @@
 #include "drover/serve/kept_draws.hpp"
 #include "drover/serve/race_watch.hpp"
 #include "drover/serve/seconds_since.hpp"
+#include "drover/task/draw_file_sink.hpp"
 
 namespace drover {
 
@@ -152,6 +153,7 @@ class LiveRun::Engine : public DrawSink {
       header.evidence_names.push_back(model_.variable_name(facts_.evidence.variables[e]));
       header.evidence_values.push_back(facts_.evidence.values[e]);
     }
+    header.state_names = named_states(Names::of(model_));
     JsonObject metadata = json_of(facts_.provenance);
     metadata.add("every", kept_.every());
     header.metadata = metadata.text();

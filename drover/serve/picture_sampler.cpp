@@ -397,7 +397,7 @@ std::unique_ptr<PictureSampler> make_picture_sampler(const Model& model, const P
   if (shape.is_grid && shape.states == 2 && shape.size() >= one_chain_from) {
     const Graph graph = compile(model);
     if (graph.is_spin())
-      if (auto lattice = recognise_lattice(spin_graph(graph)); lattice && lattice->is_checkerboard())
+      if (auto lattice = recognise_lattice(graph); lattice && lattice->is_checkerboard())
         return std::make_unique<LatticePicture>(std::move(*lattice), shape, seed);
   }
   return std::make_unique<GraphPicture>(model, shape, seed);

@@ -1,8 +1,8 @@
 // Samplers of pictures that are changed while they run: temperature, a field on all pixels, pixels that are
 // held at a value.
 //
-//   log p(x) = (log p~(x) + field sum_i level(x_i)) / temperature + const,   level(k) = -1 .. +1 over the
-//   states
+//   log p(x) = (log p~(x) + field sum_i level(x_i)) / temperature + const
+//   level(k) = -1 .. +1 over the states
 //
 //   chains   64 chains of a DynamicModel (drover/sample/dual/dynamic_model.hpp): every change is an edit, of
 //            constant time for a pixel. Grids of binary pixels

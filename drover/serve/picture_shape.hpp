@@ -1,8 +1,7 @@
 // Which models are pictures: what of a model can be looked at as pixels.
 //
 //   grid    every variable is a pixel, row by row: factors join a pixel to itself and to its neighbours on
-//   the
-//           right and below (across the border too)
+//           the right and below (across the border too)
 //   sheet   the first width x height variables are the pixels of one image, whatever the others are (a
 //           restricted Boltzmann machine); the chains of a sampler are shown side by side
 //

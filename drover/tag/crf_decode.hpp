@@ -1,5 +1,11 @@
 // Labels for a field (crf.hpp): the most probable ones, or the best that a search comes by, and how sure they
 // are.
+//
+// Why not through Model and Graph, whose methods know the same algorithms: with one table for all transitions and
+// one for all skip pairs they find the same scores, but take longer, on a document of 500 tokens and 9 or 17
+// labels 68 to 96 times for exact passes along chains (compiling alone takes longer than such a pass), 6 to 8
+// for max-product, 4 to 5 for annealed Gibbs, 1.4 to 4.7 for herded Gibbs and 1.6 to 1.8 for loopy belief
+// propagation (bench/tag_by_graph.cpp).
 #pragma once
 
 #include <cstdint>

@@ -117,14 +117,15 @@ bool was_drawn(const DrawFile& file) {
 }
 
 /// MMD^2 of the even against the odd rows: what two sets from one source score.
-double half_against_half(const DataTable& table, std::span<const std::uint32_t> cardinalities) {
+double half_against_half(const DataTable& table, std::span<const std::uint32_t> cardinalities,
+                         const RunControl& control) {
   std::vector<std::uint32_t> halves[2];
   for (std::size_t r = 0; r < table.rows - table.rows % 2; ++r)
     halves[r % 2].push_back(static_cast<std::uint32_t>(r));
   const auto packed = [&](const std::vector<std::uint32_t>& rows) {
     return pack_samples(rows_of(table.values, table.variables(), rows), cardinalities);
   };
-  return squared_mmd(packed(halves[0]), packed(halves[1]));
+  return squared_mmd(packed(halves[0]), packed(halves[1]), control);
 }
 
 /// Deals the rows of both sets out anew, again and again, and counts how often they are as far apart.
@@ -147,7 +148,8 @@ void test_by_permutation(const DataTable& a, const DataTable& b, std::span<const
     as_far += squared_mmd(one, other) >= mmd;
     as_far_pairs += statistic_distance(one, other).pair_rms >= pairs;
   }
-  result.rows_tested = std::max(from_a, from_b);
+  result.rows_tested[0] = from_a;
+  result.rows_tested[1] = from_b;
   result.p_value_mmd = static_cast<double>(as_far + 1) / static_cast<double>(done + 1);
   result.p_value_pairs = static_cast<double>(as_far_pairs + 1) / static_cast<double>(done + 1);
   if (done < deals)
@@ -196,12 +198,12 @@ CompareResult compare(const DataTable& one, const DataTable& other, const RunCon
     result.rows[0] = a.rows;
     result.rows[1] = b.rows;
     result.variables = a.variables();
-    result.squared_mmd = squared_mmd(first, second);
-    const StatisticDistance distance = statistic_distance(first, second);
+    result.squared_mmd = squared_mmd(first, second, control);
+    const StatisticDistance distance = statistic_distance(first, second, control);
     result.mean_difference_max = distance.mean_largest;
     result.mean_difference_rms = distance.mean_rms;
     result.pair_difference_rms = distance.pair_rms;
-    if (a.rows >= 2) result.halves_of_first = half_against_half(a, cardinalities);
+    if (a.rows >= 2) result.halves_of_first = half_against_half(a, cardinalities, control);
     if (a.rows != b.rows)
       result.provenance.warnings.push_back(
           fmt::format("the sets have {} and {} rows; MMD^2 has a term that falls with the number of rows, so "
@@ -231,9 +233,10 @@ Judgement judge(const CompareResult& result) {
     return {Verdict::bad, fmt::format("The sets differ by more than chance explains ({}).", figures)};
   if (p <= 0.05)
     return {Verdict::caution, fmt::format("The sets may differ ({}); more rows would tell.", figures)};
-  return with_warnings({Verdict::good, fmt::format("{} of either set cannot be told apart ({}).",
-                                                   counted(result.rows_tested, "row"), figures)},
-                       result.provenance.warnings);
+  return with_warnings(
+      {Verdict::good, fmt::format("{} and {} rows of the two sets cannot be told apart ({}).",
+                                  result.rows_tested[0], result.rows_tested[1], figures)},
+      result.provenance.warnings);
 }
 
 JsonObject to_json(const CompareResult& result) {
@@ -249,7 +252,7 @@ JsonObject to_json(const CompareResult& result) {
   object.add("pair_difference_rms", result.pair_difference_rms);
   object.add("p_value_mmd", result.p_value_mmd);
   object.add("p_value_pairs", result.p_value_pairs);
-  object.add("rows_tested", result.rows_tested);
+  object.add_raw("rows_tested", fmt::format("[{},{}]", result.rows_tested[0], result.rows_tested[1]));
   add_judgement(judge(result), object);
   object.add("seconds", result.provenance.seconds);
   return object;

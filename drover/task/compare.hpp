@@ -33,7 +33,7 @@ struct CompareResult {
   /// are.
   double p_value_mmd = not_known;
   double p_value_pairs = not_known;
-  std::size_t rows_tested = 0;  ///< of either set
+  std::size_t rows_tested[2] = {0, 0};  ///< of the first and second set
 };
 
 /// Raises bad_data when the numbers of variables differ.

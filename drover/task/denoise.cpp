@@ -140,10 +140,7 @@ void estimate(const DenoiseOptions& options, const RunControl& control, Denoised
     result.sigma = model.sigma;
   } else {
     result.coupling = options.coupling.value_or(usual_grey_coupling);
-    // Both take texture for noise, each in its own way.
-    result.sigma = options.sigma
-                       ? *options.sigma
-                       : std::min(estimate_sigma_grey(result.noisy), estimate_sigma_median(result.noisy));
+    result.sigma = options.sigma ? *options.sigma : estimate_sigma_grey(result.noisy);
   }
 }
 
@@ -220,6 +217,23 @@ void describe(OptionList& list, DenoiseOptions& options) {
   list.add("truncation", "X", "grey levels: differences of neighbours beyond this cost no more",
            options.truncation, {0, 2});
   list.add("grey", "write the posterior mean in greys, not the nearest level", options.grey);
+}
+
+ImageModel image_model(const GreyImage& image, const DenoiseOptions& options) {
+  Denoised taken;
+  taken.levels = options.levels;
+  take_images(image, options, taken);
+  ImageModel result;
+  result.noisy = std::move(taken.noisy);
+  if (options.levels == 2)
+    result.model =
+        denoising_model(result.noisy, options.sigma ? *options.sigma : estimate_sigma(result.noisy),
+                        options.coupling.value_or(1));
+  else
+    result.model = grey_denoising_model(
+        result.noisy, options.sigma ? *options.sigma : estimate_sigma_grey(result.noisy), options.levels,
+        options.coupling.value_or(usual_grey_coupling), options.truncation);
+  return result;
 }
 
 Denoised denoise(const GreyImage& image, const DenoiseOptions& options, const RunControl& control) {

@@ -67,4 +67,14 @@ Denoised denoise(const GreyImage& image, const DenoiseOptions& options = {},
 Judgement judge(const Denoised& result);
 JsonObject to_json(const Denoised& result);
 
+/// The grid model of an image, for whoever runs it otherwise than denoise() does: watched, or painted on.
+struct ImageModel {
+  Model model;
+  NoisyImage noisy;  ///< what it is a model of, added noise included
+};
+
+/// Of the options, levels, noise, seed, sigma, coupling and truncation are heeded. An unset sigma is estimated;
+/// an unset coupling is 1, and 8 with grey levels.
+ImageModel image_model(const GreyImage& image, const DenoiseOptions& options = {});
+
 }  // namespace drover

@@ -39,6 +39,15 @@ std::string figures(const DrawDiagnostics& worst) {
   return text;
 }
 
+/// R-hat is about sqrt(1 + chains / effective draws): many short chains are above 1.01 with nothing wrong. Up to
+/// this, every half of a chain has ten effective draws and has left the place where it began.
+constexpr double most_rhat_of_short_chains = 1.05;
+
+bool has_short_chains(const DrawDiagnostics& worst) {
+  return worst.rhat_max > 1.01 && worst.rhat_max <= most_rhat_of_short_chains &&
+         has_enough_draws(Diagnostics{worst.rhat_max, worst.ess_min, worst.mcse_max});
+}
+
 /// Why the draws are not to be relied on; empty when they are, or when there is nothing to judge.
 std::string doubt_of(const DiagnoseResult& result) {
   const DrawDiagnostics& worst = result.diagnostics;
@@ -47,6 +56,11 @@ std::string doubt_of(const DiagnoseResult& result) {
            "effective sample size say nothing of them";
   if (result.converged || worst.constant_variables == result.names.size()) return "";
   if (std::isnan(worst.rhat_max)) return "there are too few draws to judge";
+  if (has_short_chains(worst))
+    return fmt::format(
+        "the chains do not contradict one another, but with {} each they are too short to show that "
+        "they agree (R-hat of at most 1.01 is wanted): {}",
+        counted(result.draws, "draw"), figures(worst));
   return (worst.rhat_max <= 1.01 ? "there are too few draws for firm figures (an effective 400 are wanted): "
                                  : "these draws have not converged: ") +
          figures(worst);
@@ -88,7 +102,8 @@ DiagnoseResult diagnose(const DrawFile& draws, const std::string& input, const R
 Judgement judge(const DiagnoseResult& result) {
   const std::string doubt = doubt_of(result), worst = figures(result.diagnostics);
   if (!doubt.empty()) {
-    const bool apart = result.random && result.diagnostics.rhat_max > 1.01;
+    const bool apart =
+        result.random && result.diagnostics.rhat_max > 1.01 && !has_short_chains(result.diagnostics);
     std::string text = doubt + ".";
     text.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(text.front())));
     return {apart ? Verdict::bad : Verdict::caution, text};

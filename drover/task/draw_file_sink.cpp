@@ -2,10 +2,8 @@
 
 namespace drover {
 
-namespace {
-
 // Where a run was saved on the way says nothing about its draws, which are the same without.
-std::string metadata_of(const Provenance& origin, const Names& names) {
+std::string draws_metadata(const Provenance& origin, const Names& names) {
   Provenance provenance = origin;
   provenance.options = Details();
   for (const auto& [name, value] : origin.options.entries())
@@ -21,7 +19,15 @@ std::string metadata_of(const Provenance& origin, const Names& names) {
   return object.text();
 }
 
-}  // namespace
+std::vector<std::vector<std::string>> named_states(const Names& names) {
+  std::vector<std::vector<std::string>> named = names.states;
+  for (std::vector<std::string>& states : named) {
+    bool only_numbers = true;
+    for (std::size_t k = 0; k < states.size(); ++k) only_numbers &= states[k] == std::to_string(k);
+    if (only_numbers) states.clear();
+  }
+  return named;
+}
 
 void DrawFileSink::begin(const ModelAnswer& answer) {
   DrawFileHeader header;
@@ -33,7 +39,8 @@ void DrawFileSink::begin(const ModelAnswer& answer) {
     header.evidence_names.push_back(answer.names.variable(answer.evidence.variables[e]));
     header.evidence_values.push_back(answer.evidence.values[e]);
   }
-  header.metadata = metadata_of(answer.provenance, answer.names);
+  header.state_names = named_states(answer.names);
+  header.metadata = draws_metadata(answer.provenance, answer.names);
   writer_ = make_draw_writer(path_, std::move(header));
 }
 
@@ -42,7 +49,7 @@ void DrawFileSink::take(std::uint32_t chain, std::span<const Value> assignment, 
 }
 
 void DrawFileSink::finish(Samples& answer) {
-  writer_->set_metadata(metadata_of(answer.provenance, answer.names));  // with the warnings of the run
+  writer_->set_metadata(draws_metadata(answer.provenance, answer.names));  // with the warnings of the run
   writer_->finish();
   answer.draws = writer_->draws() * chains_;
 }

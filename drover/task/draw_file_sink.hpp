@@ -3,11 +3,17 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "drover/io/draws.hpp"
 #include "drover/task/inference.hpp"
 
 namespace drover {
+
+/// What a file of draws says of its run: where it comes from, its warnings, the names of states.
+std::string draws_metadata(const Provenance& origin, const Names& names);
+/// The names of the states of each variable; none where they are only their numbers.
+std::vector<std::vector<std::string>> named_states(const Names& names);
 
 class DrawFileSink : public DrawSink {
  public:

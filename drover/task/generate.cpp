@@ -43,6 +43,51 @@ void make_deconvolution(const GenerateModelOptions& options, Generated& result) 
     result.evidence.add(static_cast<VariableId>(shape.first_pixel() + p), pixels[p]);
 }
 
+/// The options that models of a kind read, besides the seed.
+std::string_view read_by(GenerateKind kind) {
+  switch (kind) {
+    case GenerateKind::deconvolution:
+      return " width height images ";
+    case GenerateKind::tables:
+      return " variables states arity factors zero-share coupling coupling-sd coupling-range random-signs ";
+    case GenerateKind::rbm:
+      return " variables hidden coupling coupling-sd coupling-range random-signs field field-sd ";
+    case GenerateKind::grid:
+    case GenerateKind::potts:
+      return " width height periodic states coupling coupling-sd coupling-range random-signs field field-sd ";
+    case GenerateKind::torus:
+      return " width height states coupling coupling-sd coupling-range random-signs field field-sd ";
+    case GenerateKind::random:
+    case GenerateKind::regular:
+      return " variables degree states coupling coupling-sd coupling-range random-signs field field-sd ";
+    case GenerateKind::chain:
+    case GenerateKind::tree:
+    case GenerateKind::complete:
+      break;
+  }
+  return " variables states coupling coupling-sd coupling-range random-signs field field-sd ";
+}
+
+bool heeds(GenerateKind kind, const std::string& option) {
+  return option == "seed" || read_by(kind).find(" " + option + " ") != std::string_view::npos;
+}
+
+/// The options that made the model, and warnings of those that were set for nothing.
+void state_options(const GenerateModelOptions& options, Provenance& provenance) {
+  GenerateModelOptions given = options, usual;
+  OptionList list, defaults;
+  describe(list, given);
+  describe(defaults, usual);
+  for (const Option& option : defaults.options()) {
+    if (heeds(options.kind, option.name)) continue;
+    if (list.find(option.name)->text() != option.text())
+      provenance.warnings.push_back(fmt::format("the option {} has no effect: {} does not use it",
+                                                option.name, choice_name(options.kind)));
+    list.remove(option.name);
+  }
+  provenance.options = option_values(list);
+}
+
 }  // namespace
 
 GenerateOptions generator_options(const GenerateModelOptions& options) {
@@ -96,10 +141,7 @@ Generated generate_model(const GenerateModelOptions& options) {
   result.provenance.question = "generate";
   result.provenance.input = choice_name(options.kind);
   result.provenance.seed = options.seed;
-  GenerateModelOptions copy = options;
-  OptionList list;
-  describe(list, copy);
-  result.provenance.options = option_values(list);
+  state_options(options, result.provenance);
   if (options.kind == GenerateKind::deconvolution)
     make_deconvolution(options, result);
   else

@@ -16,6 +16,7 @@
 #include "drover/io/text_source.hpp"
 #include "drover/numeric/hold_out.hpp"
 #include "drover/run/draw_keeper.hpp"
+#include "drover/task/draw_file_sink.hpp"
 #include "drover/task/run_identity.hpp"
 
 namespace drover {
@@ -243,14 +244,18 @@ void add_warnings(const Moments& moments, const Model& names, std::size_t contra
     warnings.push_back(
         fmt::format("in {} of {} samples the search fell short of what keeps the weights bounded",
                     result.facts.short_of, result.samples));
-  constexpr double tolerable_gap = 0.1;
-  if (result.growing.empty() && result.count_gap > tolerable_gap + 2 * result.count_noise)
+  // Total variation; noise is its mean over data of the same law, and twice that is beyond chance.
+  constexpr double tolerable_gap = 0.1, most_noise = 2;
+  const auto is_large = [&](double gap, double noise) {
+    return gap > std::max(tolerable_gap, most_noise * noise);
+  };
+  if (result.growing.empty() && is_large(result.count_gap, result.count_noise))
     warnings.push_back(fmt::format(
         "P(k), how many ones at a time, is {:.2f} (total variation) from that of the data, of which chance "
         "explains about {:.2f}: the moments do not fix it, and other figures that are no moments may be as "
         "far off",
         result.count_gap, result.count_noise));
-  else if (result.growing.empty() && result.joint_gap > tolerable_gap + 2 * result.joint_noise)
+  else if (result.growing.empty() && is_large(result.joint_gap, result.joint_noise))
     warnings.push_back(fmt::format(
         "the joint distribution of {} is {:.2f} (total variation) from that of the data, of which chance "
         "explains about {:.2f}: the moments do not fix it, and a higher order would",
@@ -443,7 +448,8 @@ void StateFileSink::begin(const HerdResult& result) {
     header.variable_names.push_back(result.names.variable(static_cast<VariableId>(v)));
   header.max_cardinality = *std::ranges::max_element(result.cardinalities);
   header.log_scores = false;  // there is no model that could have one
-  header.metadata = json_of(result.provenance).text();
+  header.state_names = named_states(result.names);
+  header.metadata = draws_metadata(result.provenance, result.names);
   writer_ = make_draw_writer(path_, std::move(header));
 }
 
@@ -453,7 +459,7 @@ void StateFileSink::take(std::span<const Value> state) {
 
 void StateFileSink::finish(const HerdResult& result) {
   if (!writer_) return;
-  writer_->set_metadata(json_of(result.provenance).text());  // with the warnings of the run
+  writer_->set_metadata(draws_metadata(result.provenance, result.names));  // with the warnings of the run
   writer_->finish();
 }
 

@@ -26,18 +26,37 @@ struct DescribedOptions {
   DescribedOptions(const DescribedOptions&) = delete;
   DescribedOptions& operator=(const DescribedOptions&) = delete;
 
-  Details resolved(const Details& settled) const {
+  /// The options that other methods heed and `ran` does not are left out.
+  Details resolved(const Details& settled, const Method* ran = nullptr) const {
     Details values;
     add_stated(options, values);
-    if (values.empty()) return option_values(list, settled);
     const Details given = option_values(list, settled);
-    for (const auto& [name, value] : given.entries()) values[name] = value;
+    for (const auto& [name, value] : given.entries())
+      if (ran == nullptr || !is_unheeded(*ran, name)) values[name] = value;
     return values;
   }
 
   InferenceOptions options;
   OptionList list;  ///< bound to them
 };
+
+/// Marginal MAP has no method of its own in the registry: it heeds the seed and the memory limit alone.
+void state_options_of_best_values(const InferenceOptions& options, Provenance& provenance) {
+  InferenceOptions given = options, usual;
+  OptionList list, defaults;
+  describe(list, given, Task::map);
+  describe(defaults, usual, Task::map);
+  for (const Option& option : defaults.options()) {
+    if (option.name == "seed" || option.name == "memory-limit") continue;
+    if (list.find(option.name)->text() != option.text())
+      provenance.warnings.push_back(
+          fmt::format("the option {} has no effect: marginal MAP does not use it", option.name));
+    list.remove(option.name);
+  }
+  add_stated(options, provenance.options);
+  const Details values = option_values(list);
+  for (const auto& [name, value] : values.entries()) provenance.options[name] = value;
+}
 
 std::vector<std::vector<VariableId>> joint_sets(const Model& model, const InferenceOptions& options) {
   std::vector<std::vector<VariableId>> sets;
@@ -149,13 +168,15 @@ Answer answer_question(const Model& model, const InferenceOptions& options, Task
     if (!control.ranks().is_first()) return;
     provenance.method = choice.method->name;
     provenance.because = choice.because;
-    const Method& ran = result.method.empty() ? *choice.method : method_named(result.method);
+    // Two samplers in turns are no method of the registry.
+    const auto named = std::ranges::find(all_methods(), std::string_view(result.method), &Method::name);
+    const Method& ran = named == all_methods().end() ? *choice.method : *named;
     if (!result.method.empty()) {
       provenance.method = result.method;
       provenance.because = result.because;
     }
     fill_run(result, answer);
-    provenance.options = described.resolved(result.resolved);
+    provenance.options = described.resolved(result.resolved, &ran);
     for (const std::string& name : unused_options(ran, task, described.list))
       provenance.warnings.push_back(
           fmt::format("the option {} has no effect: method {} does not use it", name, ran.name));
@@ -188,7 +209,8 @@ void check_distributions(const Distributions& distributions, const std::string& 
 void nothing_before(const ModelAnswer&, const Graph&) {}
 
 // A distribution per variable of the model from those of the free ones; the others are point masses.
-Distributions spread(const Graph& graph, const Model& model, const Distributions& free, bool point_masses) {
+Distributions spread(const Graph& graph, const Model& model, Distributions&& free, bool point_masses) {
+  if (graph.size() == graph.model_size() && free.size() == graph.size()) return std::move(free);
   Distributions all;
   all.assign(model.cardinalities, 0);
   for (std::size_t v = 0; v < graph.model_size(); ++v) {
@@ -201,7 +223,8 @@ Distributions spread(const Graph& graph, const Model& model, const Distributions
   return all;
 }
 
-std::vector<double> spread(const Graph& graph, const std::vector<double>& free) {
+std::vector<double> spread(const Graph& graph, std::vector<double>&& free) {
+  if (free.size() == graph.model_size()) return std::move(free);
   std::vector<double> all(graph.model_size(), not_known);
   for (std::size_t f = 0; f < free.size(); ++f) all[graph.model_variable[f]] = free[f];
   return all;
@@ -370,12 +393,12 @@ Marginals marginals(const Model& model, const InferenceOptions& options, const R
         return method.marginals(problem, part);
       },
       [&](MarginalsResult& result, const Graph& graph, Marginals& answer) {
-        answer.probabilities = spread(graph, model, result.marginals, true);
+        answer.probabilities = spread(graph, model, std::move(result.marginals), true);
         if (result.means.empty())
           check_distributions(answer.probabilities, answer.provenance.method, control);
-        answer.mcse = spread(graph, model, result.mcse, false);
-        answer.rhat = spread(graph, result.rhat);
-        answer.ess = spread(graph, result.ess);
+        answer.mcse = spread(graph, model, std::move(result.mcse), false);
+        answer.rhat = spread(graph, std::move(result.rhat));
+        answer.ess = spread(graph, std::move(result.ess));
         answer.exact = result.exact;
         answer.race = std::move(result.race);
         answer.converged = result.converged;
@@ -434,7 +457,7 @@ BestValues best_values(const Model& model, const std::vector<std::string>& of,
     provenance.method = "marginal-map";
     provenance.seed = options.seed;
     provenance.warnings = model.warnings;
-    provenance.options = DescribedOptions(options, Task::map).resolved({});
+    state_options_of_best_values(options, provenance);
     fill_model(model, stated, graph, answer);
     std::vector<VariableId> wanted;
     for (VariableId v : variables_named(model, of)) {

@@ -2,8 +2,9 @@
 //
 //   Model model = read_model("alarm.bif");
 //   Marginals m = marginals(model, {.observe = {{"HRBP", "HIGH"}}});
-//   BestState b = best_state(model);    LogZ z = log_z(model);    Samples s = sample(model, {.samples =
-//   1000});
+//   BestState b = best_state(model);
+//   LogZ z = log_z(model);
+//   Samples s = sample(model, {.samples = 1000});
 //
 // An answer is in terms of the model's variables, in flat arrays, and carries where it comes from. A number
 // that was not worked out is NaN. The control (drover/core/run_control.hpp) sets a deadline, watches and

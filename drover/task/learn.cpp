@@ -90,7 +90,7 @@ StepRule usual_rule(TrainMethod method) {
 double usual_rate(TrainMethod method, StepRule rule, bool centred, std::uint32_t visible) {
   if (rule == StepRule::adam) return method == TrainMethod::exact ? 0.02 : 0.001;
   if (method != TrainMethod::block_gibbs) return 0.01;
-  constexpr double visible_at_rate_one = 240, least = 0.1;
+  constexpr double visible_at_rate_one = 80, least = 0.1;
   const double rate = std::clamp(visible_at_rate_one / std::max(visible, 1U), least, 1.0);
   return rate * (centred ? 1 : 0.5) * (rule == StepRule::momentum ? 0.1 : 1);
 }
@@ -335,7 +335,7 @@ void describe(OptionList& list, LearnOptions& options) {
                   "sgd for block-gibbs, adam for others");
   list.add(
       "rate", "X", "step size", options.rate, {1e-12, 1e3},
-      "0.001 for adam, 0.02 for adam with exact, 0.01 for momentum and sgd; block-gibbs: 240 "
+      "0.001 for adam, 0.02 for adam with exact, 0.01 for momentum and sgd; block-gibbs: 80 "
       "divided by the visible units, from 0.1 to 1, a tenth of it for momentum, half of it without centring");
   list.add("decay", "X", "the rate of step t is divided by 1 + X t", options.decay, {0, 1e3},
            "block-gibbs: the rate falls to zero in a straight line, others: 0");

@@ -5,6 +5,7 @@
 #include "drover/compile/colouring.hpp"
 #include "drover/compile/stoppable.hpp"
 #include "drover/core/process_memory.hpp"
+#include "drover/core/stop_check.hpp"
 #include "drover/methods/herded_gibbs_plan.hpp"
 #include "drover/methods/memory_need.hpp"
 #include "drover/methods/method.hpp"
@@ -57,11 +58,14 @@ ModelInfo model_info(const Model& model, const InferenceOptions& options, const 
   info.herded_gibbs_bytes = herded.bytes;
   info.herded_gibbs_tables = herded_share_text(herded);
   info.herded_gibbs_chains = default_herded_chains(problem);
+  StopCheck check(control, "the model", "was looked at");
   for (const Method& method : all_methods())
-    for (Task task : all_tasks)
+    for (Task task : all_tasks) {
+      check.ask();
       if (method.does(task))
         info.methods.push_back({std::string(method.name), task, why_not(method, problem, task),
                                 predicted_peak(method, problem, task, before_methods)});
+    }
   info.provenance.seconds = control.seconds() - start;
   return info;
 }

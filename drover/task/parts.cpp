@@ -10,9 +10,12 @@
 
 #include "drover/core/error.hpp"
 #include "drover/core/process_memory.hpp"
+#include "drover/core/version.hpp"
 #include "drover/io/atomic_file.hpp"
 #include "drover/io/spin_parts.hpp"
+#include "drover/methods/chains.hpp"
 #include "drover/run/chain_run.hpp"
+#include "drover/task/parts_checkpoint.hpp"
 
 namespace drover {
 
@@ -31,7 +34,6 @@ void check_options(const InferenceOptions& options, const std::string& method) {
   if (options.pairs) refuse("pairs", "true");
   if (!options.joint.empty()) refuse("joint", options.joint.front().front());
   if (options.check) refuse("check", "true");
-  if (!options.checkpoint.file.empty()) refuse("checkpoint", options.checkpoint.file);
   if (options.chains.scan != Scan::fixed) refuse("scan", "random");
 }
 
@@ -128,7 +130,21 @@ PartsAnswer marginals_of_parts(const std::string& folder, const std::string& out
                              static_cast<double>(chains.chains) *
                                  (static_cast<double>(own) * sizeof(float) + static_cast<double>(units) * 8);
     const double begin = control.seconds();
-    run.run(control);
+    const std::string line =
+        fmt::format("{} marginals of parts by {} seed {} chains {} thin {} variables {} parts {}", version(),
+                    provenance.method, chains.seed, chains.chains, chains.thin, facts.variables, facts.parts);
+    PartsCheckpoint checkpoint(options.checkpoint, line, loaded, control);
+    if (options.checkpoint.resume) {
+      checkpoint.load(run);
+      check_resumed_burn_in(options, run.planned_burn_in());
+    }
+    RunControl until_save(control);
+    until_save.stop_when([&] { return checkpoint.is_due(); });
+    do {
+      run.run(until_save);
+      if (!checkpoint.wanted()) break;
+      checkpoint.save(run);
+    } while (!run.finished() && ranks.vote(control.should_stop() ? 1 : 0) == 0);
     answer.sampling_seconds = control.seconds() - begin;
     if (run.draws() == 0) fail_stopped(control, "sampling");
     run.finish();

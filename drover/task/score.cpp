@@ -9,6 +9,7 @@
 #include "drover/core/error.hpp"
 #include "drover/core/figures.hpp"
 #include "drover/core/plural.hpp"
+#include "drover/core/stop_check.hpp"
 #include "drover/io/machine_file.hpp"
 #include "drover/machine/rbm_likelihood.hpp"
 #include "drover/task/cases.hpp"
@@ -84,6 +85,10 @@ void finish(ScoreResult& result, const std::string& model_name, const DataTable&
   provenance.question = "learn";
   provenance.input = model_name;
   provenance.seed = options.seed;
+  ScoreOptions given = options;
+  OptionList list;
+  describe(list, given);
+  provenance.options = option_values(list, provenance.options);
   provenance.options["data"] = options.input.empty() ? data.source : options.input;
   result.rows = data.rows;
   double sum = 0, squares = 0;
@@ -135,7 +140,7 @@ void score_rbm(const BinaryMachine& machine, const Model& model, const DataTable
       rows[r * n + variables[c]] = by_column[r * n + c];
       rates[variables[c]] += by_column[r * n + c] / static_cast<double>(data.rows);
     }
-  result.row_log_likelihoods = rbm_log_scores(machine, rows);
+  result.row_log_likelihoods = rbm_log_scores(machine, rows, control);
   if (std::min(machine.visible, machine.hidden) <= most_exact_units) {
     result.provenance.method = "exact";
     result.log_z = rbm_exact_log_z(machine);
@@ -173,10 +178,15 @@ void score_model(const Model& model, const DataTable& data, const ScoreOptions& 
   result.provenance.method = total.provenance.method;
   result.provenance.because = total.provenance.because;
   result.provenance.warnings = total.provenance.warnings;
+  for (const char* option : {"chains", "sweeps"})
+    if (const Detail* resolved = total.provenance.options.find(option))
+      result.provenance.options[option] = *resolved;
   const std::size_t n = variables.size();
   if (n == model.variable_count()) {
     std::vector<Value> x(n);
+    StopCheck check(control, data.source, "was scored");
     for (std::size_t r = 0; r < data.rows; ++r) {
+      check.step(n);
       for (std::size_t c = 0; c < n; ++c) x[variables[c]] = values[r * n + c];
       result.row_log_likelihoods.push_back(log_score(model, x) - total.log_z);
     }

@@ -22,6 +22,7 @@ namespace {
 
 constexpr std::size_t lbfgs_iterations = 200, sgd_iterations = 30;
 constexpr double skip_penalty = 1;
+constexpr std::size_t enough_skip_pairs = 100;  // to learn their factors from without being told
 
 CrfTrainOptions train_options(const TrainTaggerOptions& options) {
   CrfTrainOptions result;
@@ -93,9 +94,10 @@ std::uint64_t checksum_of(const TaggedText& text, const TaggedText& held_out) {
   return sum.value();
 }
 
-Details resolved_options(const TrainTaggerOptions& options, const CrfTrainOptions& train,
-                         LabelScheme scheme) {
+Details resolved_options(const TrainTaggerOptions& options, const CrfTrainOptions& train, LabelScheme scheme,
+                         bool skip) {
   TrainTaggerOptions copy = options;
+  copy.skip = skip;
   copy.iterations = train.iterations;
   copy.l2 = train.l2;
   copy.scheme = scheme;
@@ -167,7 +169,12 @@ void describe(OptionList& list, TrainTaggerOptions& options) {
   list.add("min-count", "N", "leave out features that occur less often", options.min_count, {1, 1e9});
   list.add_choice("scheme", "NAME", "learn labels as bio, iob1, iobes or raw", options.scheme,
                   "iobes; raw for labels without prefixes");
-  list.add("skip", "factors between equal capitalised words of a document", options.skip);
+  list.add("skip",
+           "factors between equal capitalised words of a document, however few there are; without being "
+           "told, where "
+           "the text has documents that name a hundred words again",
+           options.skip);
+  list.add("no-skip", "no such factors: a chain", options.no_skip);
   list.add("templates", "FILE", "feature templates", options.templates, "a set for named entities");
   add_pairs_option(list, "gazetteers", "NAME=FILE,...", "lists of names, one entry a line",
                    options.gazetteers);
@@ -199,7 +206,9 @@ Tagger train_tagger(TaggerTexts texts, const TrainTaggerOptions& options, const 
     provenance.warnings.push_back(fmt::format("{}: {} with a label that the training text does not have",
                                               held_out.name, counted(unknown, "token")));
   match_labels(texts.skip, text.label_names, scheme);
-  const bool skip = options.skip || texts.skip.has_labels();
+  const bool told = options.skip || texts.skip.has_labels();
+  if (told && options.no_skip) throw OptionError("no-skip", "true", "no word of skip factors beside it");
+  const bool skip = told || (!options.no_skip && text.documents() > 1);
 
   provenance.question = "tag";
   provenance.input = options.input.empty() ? text.name : options.input;
@@ -207,7 +216,7 @@ Tagger train_tagger(TaggerTexts texts, const TrainTaggerOptions& options, const 
                           ? "owl-qn"
                           : std::string(choice_name(options.algorithm));
   provenance.seed = options.seed;
-  provenance.options = resolved_options(options, training, scheme);
+  provenance.options = resolved_options(options, training, scheme, skip);
   tagger.documents = text.documents();
   tagger.sentences = text.sentences();
   tagger.tokens = text.tokens();
@@ -225,6 +234,10 @@ Tagger train_tagger(TaggerTexts texts, const TrainTaggerOptions& options, const 
     if (skip && !control.should_stop())
       tagger.skip_pairs =
           learn_skip_factors(tagger.crf, texts.skip.has_labels() ? texts.skip : text, skip_penalty, control);
+    if (!told && tagger.skip_pairs < enough_skip_pairs) {  // a chain after all, whose best labels are exact
+      tagger.crf.skip.clear();
+      tagger.skip_pairs = 0;
+    }
   });
 
   std::vector<std::string>& warnings = provenance.warnings;
@@ -232,10 +245,10 @@ Tagger train_tagger(TaggerTexts texts, const TrainTaggerOptions& options, const 
   if (summary.stopped)
     warnings.push_back(fmt::format("{} after {}: this is the model so far{}", summary.ended,
                                    counted(summary.iterations, "iteration"),
-                                   skip ? ", without skip factors" : ""));
+                                   told ? ", without skip factors" : ""));
   else if (!summary.converged && summary.best_iteration == summary.iterations)
     warnings.push_back(fmt::format("the training did not converge: {}", summary.ended));
-  if (skip && !summary.stopped && tagger.skip_pairs == 0)
+  if (told && !summary.stopped && tagger.skip_pairs == 0)
     warnings.emplace_back("no document names a capitalised word twice, so the skip factors are all zero");
   provenance.seconds = control.seconds() - start;
   return tagger;
@@ -252,7 +265,7 @@ void write_tagger(const std::string& path, const Tagger& tagger) {
 void describe(OptionList& list, TagOptions& options) {
   list.add_choice("method", "NAME",
                   "how labels are found: viterbi (chains only), herded-gibbs, gibbs, max-product or bp",
-                  options.method, "viterbi; herded-gibbs for a model with skip factors");
+                  options.method, "viterbi; max-product for a model with skip factors");
   list.add("seed", "N", "seed of all randomness; same seed, same result", options.seed, {0, 1e15});
   list.add("sweeps", "N", "sweeps of gibbs and herded-gibbs", options.sweeps, {1, 1e9},
            std::to_string(DecodeOptions().sweeps));
@@ -273,7 +286,7 @@ Tags tag(const Crf& crf, TaggedText text, const TagOptions& options, const RunCo
       options.method
           ? Chosen<Decoder>{*options.method, ""}
           : choose<Decoder>({{Decoder::viterbi, "viterbi", "the model is a chain, so viterbi is exact"},
-                             {Decoder::herded_gibbs, "herded-gibbs", "the model has skip factors"}},
+                             {Decoder::max_product, "max-product", "the model has skip factors"}},
                             why_not);
   const Decoder decoder = chosen.choice;
   if (const std::string why = why_not(decoder); !why.empty())
@@ -341,21 +354,24 @@ Judgement judge(const Tagger& tagger) {
                         100 * summary.trace[summary.best_iteration - 1].f1);
   else
     text += " No text was held out, so how well it labels is not known.";
-  const bool done = summary.converged || summary.best_iteration < summary.iterations;
+  const bool done =
+      tagger.held_out_tokens > 0 && (summary.converged || summary.best_iteration < summary.iterations);
   return with_warnings({done ? Verdict::good : Verdict::caution, text}, tagger.provenance.warnings);
 }
 
 Judgement judge(const Tags& tags) {
   if (tags.found.skipped > 0)
     return {Verdict::bad, "Labelling was stopped early; figures are of all the text, labelled or not."};
+  // Where most entities are missed or made up, no label is to be relied on.
+  constexpr double least_f1 = 0.5;
   if (tags.score)
     return with_warnings(
-        {Verdict::good,
+        {tags.score->all.f1() >= least_f1 ? Verdict::good : Verdict::caution,
          fmt::format("F1 {:.2f} %, precision {:.2f} %, recall {:.2f} %.", 100 * tags.score->all.f1(),
                      100 * tags.score->all.precision(), 100 * tags.score->all.recall())},
         tags.provenance.warnings);
   return with_warnings(
-      {Verdict::good, "There are no true labels to compare with; the confidences are the model's own."},
+      {Verdict::caution, "There are no true labels to compare with; the confidences are the model's own."},
       tags.provenance.warnings);
 }
 

@@ -32,9 +32,11 @@ struct TrainTaggerOptions {
   std::optional<double> l2{};
   std::uint32_t min_count = 1;  ///< of a feature
   std::optional<LabelScheme>
-      scheme{};             ///< that labels are learnt in; unset: iobes, raw for labels without prefixes
-  bool skip = false;        ///< factors between equal capitalised words of a document
-  std::string templates{};  ///< a file; empty: a set for named entities
+      scheme{};  ///< that labels are learnt in; unset: iobes, raw for labels without prefixes
+  /// Factors between equal capitalised words of a document: always, never, or where the text has documents that
+  /// name enough words twice.
+  bool skip = false, no_skip = false;
+  std::string templates{};                                        ///< a file; empty: a set for named entities
   std::vector<std::pair<std::string, std::string>> gazetteers{};  ///< names of lists, and their files
   double held_out = 0;                                            ///< share of the documents
   std::optional<std::uint32_t>

@@ -469,7 +469,7 @@ class CRFTagger(BaseEstimator):  # type: ignore[misc]
         lists = ",".join(f"{name}={path}" for name, path in (self.gazetteers or {}).items())
         self._tagger = _core._fit_tagger(
             X, y, self._grouped(X, documents), algorithm=self.algorithm, l1=self.l1, l2=self.l2, iterations=self.n_iter,
-            min_count=self.min_count, scheme=self.scheme, skip=self.skip or None, templates=self.templates,
+            min_count=self.min_count, scheme=self.scheme, skip=self.skip or None, no_skip=not self.skip or None, templates=self.templates,
             gazetteers=lists or None, held_out=self.held_out, patience=self.patience, seed=_seed(self.random_state))
         self.classes_ = np.array(self._tagger.labels)
         self.verdict_, self.verdict_text_ = self._tagger.verdict, self._tagger.verdict_text

@@ -266,6 +266,18 @@ TEST(Contract, InterruptGivesTheResultSoFar) {
   EXPECT_NE(json["warnings"].dump().find("interrupted"), std::string::npos);
 }
 
+// The first anneal is far from its end.
+TEST(Contract, AnInterruptedAnnealGivesItsState) {
+  TemporaryFolder folder;
+  const std::string line = "timeout -s INT 2 " + std::string(DROVER_COMMAND) + " map " + grid() +
+                           " --json --method annealed-gibbs --sweeps 1000000000 > " + folder.file("out") +
+                           " 2> " + folder.file("err");
+  EXPECT_EQ(WEXITSTATUS(std::system(line.c_str())), 124);
+  const auto json = nlohmann::json::parse(read_whole(folder.file("out")));
+  EXPECT_TRUE(json["log_score"].is_number());
+  EXPECT_NE(json["warnings"].dump().find("interrupted"), std::string::npos);
+}
+
 TEST(Contract, BurnInIsCutToFitTheTimeLimit) {
   const CommandResult result =
       drover_command("marginals " + grid() + " --json --method gibbs --burn-in 1000000000 --time 3");

@@ -179,5 +179,21 @@ TEST(Elimination, SameSeedSameOrderAndStopEndsTheSearch) {
   EXPECT_EQ(asked, 2);  // once after the first sweep, once before the greedy tries
 }
 
+// In the midst of a sweep, whichever it is: what is left is an order of all variables, and no claim about it.
+TEST(Elimination, StopEndsASweep) {
+  const Graph graph = grid_graph(200, 200);
+  for (int last = 1; last <= 12; ++last) {
+    int asked = 0;
+    RunControl control;
+    control.stop_when([&] { return ++asked >= last; });
+    OrderOptions options;
+    options.control = &control;
+    const EliminationOrder found = find_elimination_order(graph, options);
+    EXPECT_TRUE(is_permutation_of_all(found.order, graph.size())) << last;
+    EXPECT_FALSE(found.exact) << last;
+    EXPECT_LE(asked, last + 8) << last;
+  }
+}
+
 }  // namespace
 }  // namespace drover

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "drover/core/error.hpp"
+#include "drover/core/random.hpp"
 #include "tests/support/random_models.hpp"
 
 namespace drover {
@@ -44,6 +45,60 @@ TEST(Compile, KeepsScoresOfRandomModels) {
     options.zero_share = seed % 4 == 0 ? 0.3 : 0.0;
     expect_same_scores(testing::random_model(seed, options), {});
   }
+}
+
+// Models of free binary variables take a shorter way; a variable of three states leads to the other.
+TEST(Compile, BinaryModelsAreCompiledAsOthersAre) {
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    RandomSequence random(seed, Stream::generate);
+    Model model;
+    constexpr VariableId count = 30;
+    model.cardinalities.assign(count, 2);
+    for (int f = 0; f < 40; ++f)
+      model.unaries.add(random.below(count), std::vector{random.normal(), random.normal()});
+    for (int p = 0; p < 100; ++p) {  // either end first, and some pairs twice
+      const VariableId i = random.below(count);
+      model.spin_pairs.add(i, (i + 1 + random.below(count - 1)) % count, random.normal());
+    }
+    Model other = model;
+    other.cardinalities.push_back(3);
+    const Graph graph = compile(model), expected = compile(other);
+    ASSERT_EQ(graph.size(), count);
+    EXPECT_TRUE(std::equal(graph.unary.begin(), graph.unary.end(), expected.unary.begin()));
+    EXPECT_EQ(graph.spin_pairs.first, expected.spin_pairs.first);
+    EXPECT_EQ(graph.spin_pairs.second, expected.spin_pairs.second);
+    EXPECT_EQ(graph.spin_pairs.couplings, expected.spin_pairs.couplings);
+    EXPECT_EQ(graph.log_constant, expected.log_constant);
+  }
+}
+
+// ... which also says what is wrong.
+TEST(Compile, FaultsOfBinaryModelsAreNamed) {
+  Model model;
+  model.cardinalities.assign(4, 2);
+  model.unaries.add(1, std::vector{0.5, 0.25});
+  model.spin_pairs.add(0, 1, 0.5);
+  const auto message = [&] {
+    try {
+      compile(model);
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  EXPECT_EQ(message(), "");
+  const auto expect_fault = [&](auto break_it, const std::string& words) {
+    const Model whole = model;
+    break_it();
+    EXPECT_NE(message().find(words), std::string::npos) << message();
+    model = whole;
+  };
+  expect_fault([&] { model.spin_pairs.couplings[0] = HUGE_VAL; }, "not finite");
+  expect_fault([&] { model.spin_pairs.second[0] = 4; }, "names variable 4");
+  expect_fault([&] { model.spin_pairs.second[0] = 0; }, "with itself");
+  expect_fault([&] { model.unaries.log_values[1] = std::nan(""); }, "not a number");
+  expect_fault([&] { model.unaries.variables[0] = 4; }, "names variable 4");
+  expect_fault([&] { model.unaries.log_values = {log_zero, log_zero}; }, "zero everywhere");
 }
 
 TEST(Compile, EvidenceSlicesFactors) {

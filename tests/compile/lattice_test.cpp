@@ -22,6 +22,20 @@ double lattice_log_score(const Lattice& lattice, const std::vector<Value>& x) {
   return score;
 }
 
+// The same numbers whether pairs or rows of neighbours are gone through.
+void expect_same(const std::optional<Lattice>& a, const std::optional<Lattice>& b) {
+  ASSERT_EQ(a.has_value(), b.has_value());
+  if (!a) return;
+  EXPECT_EQ(a->width, b->width);
+  EXPECT_EQ(a->height, b->height);
+  EXPECT_EQ(a->periodic_x, b->periodic_x);
+  EXPECT_EQ(a->periodic_y, b->periodic_y);
+  EXPECT_EQ(a->log_constant, b->log_constant);
+  EXPECT_EQ(a->bias, b->bias);
+  EXPECT_EQ(a->right, b->right);
+  EXPECT_EQ(a->down, b->down);
+}
+
 TEST(Lattice, RecognisesGridsOfAllSizes) {
   for (std::uint32_t width = 3; width < 9; ++width)
     for (std::uint32_t height = 3; height < 8; ++height)
@@ -29,6 +43,7 @@ TEST(Lattice, RecognisesGridsOfAllSizes) {
         const Graph graph = compile(testing::random_grid(width, height, periodic, width * height));
         const auto lattice = recognise_lattice(spin_graph(graph));
         ASSERT_TRUE(lattice) << width << " x " << height;
+        expect_same(recognise_lattice(graph), lattice);
         EXPECT_EQ(lattice->width, width);
         EXPECT_EQ(lattice->height, height);
         EXPECT_EQ(lattice->periodic_x, periodic);
@@ -55,15 +70,18 @@ TEST(Lattice, MissingPairsAreZero) {
   const auto lattice = recognise_lattice(spin_graph(compile(model)));
   ASSERT_TRUE(lattice);
   EXPECT_EQ(lattice->width, 6U);
+  expect_same(recognise_lattice(compile(model)), lattice);
 }
 
 TEST(Lattice, RefusesOtherGraphs) {
   Model model = testing::random_grid(6, 5, false, 1);
   model.spin_pairs.add(0, 7, 0.5);  // a diagonal
   EXPECT_FALSE(recognise_lattice(spin_graph(compile(model))));
+  EXPECT_FALSE(recognise_lattice(compile(model)));
   Model shifted = testing::random_grid(6, 5, false, 1);
   shifted.spin_pairs.add(5, 6, 0.5);  // the end of a row with the start of the next
   EXPECT_FALSE(recognise_lattice(spin_graph(compile(shifted))));
+  EXPECT_FALSE(recognise_lattice(compile(shifted)));
   Evidence evidence;
   evidence.add(8, 1);  // a hole shifts the numbers
   EXPECT_FALSE(recognise_lattice(spin_graph(compile(testing::random_grid(6, 5, false, 1), evidence))));

@@ -7,6 +7,7 @@
 
 #include "drover/core/random.hpp"
 #include "drover/diagnose/rhat.hpp"
+#include "drover/diagnose/segment_block.hpp"
 #include "drover/diagnose/segment_moments.hpp"
 
 namespace drover {
@@ -176,6 +177,41 @@ TEST(SegmentMoments, FiguresTogetherAreThoseApart) {
       expect_same({turned.data(), chains, segments, 16, segments, 1});
       const std::vector<double> constant(run.means.size(), 0.25);
       expect_same({constant.data(), chains, segments, 16, 1, chains});
+    }
+}
+
+// Several entries in lanes, some of them constant, beside each by itself.
+TEST(SegmentMoments, FiguresOfABlockAreThoseOfItsEntries) {
+  constexpr std::size_t width = SegmentBlock::width;
+  std::vector<double> scratch, room;
+  for (const std::size_t chains : {1U, 2U, 5U, 64U})
+    for (const std::size_t segments : {1U, 2U, 3U, 9U, 16U, 33U}) {
+      std::vector<float> block(chains * segments * width);
+      RandomSequence random(chains + segments, Stream::generate);
+      for (std::size_t k = 0; k < block.size(); ++k) {
+        const std::size_t entry = k % width;
+        block[k] = entry == 3   ? 0.0F
+                   : entry == 7 ? 0.25F
+                                : static_cast<float>(random.uniform() / static_cast<double>(1 + entry));
+      }
+      BlockFigures found;
+      figures_of_block({block.data(), chains, segments, 16, width, chains * width}, room, found);
+      for (std::size_t e = 0; e < width; ++e) {
+        std::vector<double> own;
+        for (std::size_t k = e; k < block.size(); k += width) own.push_back(block[k]);
+        const SegmentMeans means{own.data(), chains, segments, 16, 1, chains};
+        const SegmentFigures expected = figures_from_segments(means, scratch);
+        const auto expect_near = [&](double a, double b) {
+          ASSERT_EQ(std::isnan(a), std::isnan(b)) << chains << ' ' << segments << ' ' << e;
+          if (!std::isnan(b)) {
+            ASSERT_NEAR(a, b, 1e-10 * (1 + b)) << chains << ' ' << segments << ' ' << e;
+          }
+        };
+        expect_near(found.mean[e], mean_from_segments(means));
+        expect_near(found.rhat[e], expected.rhat);
+        expect_near(found.mcse[e], expected.mcse);
+        expect_near(found.ess[e], expected.ess);
+      }
     }
 }
 

@@ -2,14 +2,17 @@
 //
 // What is held against an answer is what it says of itself: exact and proven answers are compared as such,
 // bounds must lie on their side, estimates that are judged good must lie within their standard errors, draws
-// must be of the model. The numbers 0 to 39 are tried by continuous integration; `make differential` tries
+// must be of the model. Every question is also asked by someone who ends it early, at any moment: then there is
+// nothing, or an answer that is held to the same. No answer's JSON may hold null where a result must be. The numbers 0 to 39 are tried by continuous integration; `make differential` tries
 // as many as one has time for (DROVER_QUESTIONS, from DROVER_FIRST_QUESTION on).
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cmath>
 #include <cstdlib>
 #include <map>
+#include <nlohmann/json.hpp>
 
 #include "drover/core/error.hpp"
 #include "drover/methods/method.hpp"
@@ -92,38 +95,58 @@ class Questioning {
   void ask_everything() {
     for (const Method& method : all_methods())
       for (Task task : {Task::marginals, Task::map, Task::logz, Task::sample})
-        if (method.does(task)) ask(method, task);
+        if (method.does(task)) {
+          ask(method, task);
+          ask_ended(method, task);
+        }
     ask_cases();
     ask_best_values();
     if (question_.model.kind == ModelKind::bayes) ask_intervention();
   }
 
  private:
-  void ask(const Method& method, Task task) {
+  /// By the clock, and after so many looks at the control.
+  void ask_ended(const Method& method, Task task) {
+    RandomSequence random(number_, Stream::order, 20 + static_cast<std::uint32_t>(task));
+    ended_ = true;
+    RunControl in_time;
+    in_time.limit_time(1e-4 * random.below(100));
+    ask(method, task, in_time);
+    std::atomic<std::uint32_t> looks = 0;
+    const std::uint32_t most = random.below(3) == 0 ? random.below(500) : random.below(10);
+    RunControl by_looks;
+    by_looks.stop_when([&] { return ++looks > most; });
+    ask(method, task, by_looks);
+    ended_ = false;
+  }
+
+  void ask(const Method& method, Task task, const RunControl& control = no_control()) {
     RandomSequence random(number_, Stream::order, static_cast<std::uint32_t>(task));
-    where_ = fmt::format("question {} ({}), {} by {}", number_, question_.kind, task_name(task), method.name);
+    where_ = fmt::format("question {} ({}), {} by {}{}", number_, question_.kind, task_name(task),
+                         method.name, ended_ ? ", ended early" : "");
     InferenceOptions options = random_options(random, question_, method);
     try {
       switch (task) {
         case Task::marginals:
-          check(marginals(question_.model, options), method);
+          check(marginals(question_.model, options, control), method);
           break;
         case Task::map:
           if (heeds(method, "best") && random.below(3) == 0) options.best = 2 + random.below(6);
-          check(best_state(question_.model, options), options.best);
+          check(best_state(question_.model, options, control), options.best);
           break;
         case Task::logz:
-          check(log_z(question_.model, options), method);
+          check(log_z(question_.model, options, control), method);
           break;
         case Task::sample:
           options.samples = 2000;
-          check(sample(question_.model, options), method);
+          check(sample(question_.model, options, control), method);
           break;
       }
       ++asked_[fmt::format("{} {}", task_name(task), method.name)];
     } catch (const Error& error) {
       // Methods may refuse a model; whoever accepts it must notice evidence that cannot be.
-      const bool refused = error.kind() == ErrorKind::misfit || error.kind() == ErrorKind::usage;
+      const bool refused = error.kind() == ErrorKind::misfit || error.kind() == ErrorKind::usage ||
+                           (ended_ && error.kind() == ErrorKind::stopped);
       expect(refused || (!truth_.is_possible() && error.kind() == ErrorKind::bad_data),
              fmt::format("raises {}: {}", error.exit_code(), error.what()));
       if (refused && error.kind() == ErrorKind::usage) ++asked_["refused options"];
@@ -132,6 +155,16 @@ class Questioning {
 
   void expect(bool holds, const std::string& what) const {
     if (!holds) ADD_FAILURE() << where_ << ": " << what;
+  }
+
+  /// What a result must hold is there, in numbers.
+  void expect_members(const JsonObject& object, std::initializer_list<const char*> members) const {
+    const std::string text = object.text();
+    const auto json = nlohmann::json::parse(text, nullptr, false);
+    if (!json.is_object()) return expect(false, "no JSON: " + text);
+    for (const char* member : members)
+      expect(json.contains(member) && json[member].dump().find("null") == std::string::npos,
+             fmt::format("{} is not known: {}", member, json.value(member, nlohmann::json()).dump()));
   }
 
   double rounding() const { return 1e-9 * scale_; }
@@ -158,6 +191,7 @@ class Questioning {
   void check(const Marginals& answer, const Method& method) const {
     if (!truth_.is_possible()) return expect(false, "answers what is impossible");
     const bool good = judge(answer).verdict == Verdict::good && is_consistent(method.name);
+    expect_members(to_json(answer), {"marginals", "verdict_text", "seconds"});
     for (VariableId v = 0; v < question_.model.variable_count(); ++v)
       check_distribution(answer.probabilities[v], answer.mcse[v], truth_.marginal(v), answer.exact, good,
                          fmt::format("p of {}", v));
@@ -196,6 +230,7 @@ class Questioning {
 
   void check(const BestState& answer, std::uint64_t best) const {
     if (!truth_.is_possible()) return expect(!answer.optimal, "proves what is impossible");
+    expect_members(to_json(answer), {"assignment", "log_score", "verdict_text", "seconds"});
     check_state(answer.assignment, answer.log_score);
     if (answer.optimal)
       expect(answer.log_score >= truth_.best_score() - rounding(),
@@ -224,6 +259,7 @@ class Questioning {
     const std::string said = fmt::format("log Z is {}, said {} +- {} in [{}, {}]", truth, answer.log_z,
                                          answer.mcse, answer.lower, answer.upper);
     expect(std::isfinite(answer.log_z), said);
+    expect_members(to_json(answer), {"log_z", "verdict_text", "seconds"});
     if (answer.exact) expect(std::abs(answer.log_z - truth) <= 1e-9 + rounding(), said);
     const double slack = 1e-6 * scale_;
     if (std::isfinite(answer.lower)) expect(answer.lower <= truth + slack, said);
@@ -238,7 +274,7 @@ class Questioning {
     if (!truth_.is_possible()) return expect(false, "draws what is impossible");
     const Judgement judgement = judge(answer);
     const std::uint64_t rows = answer.draws / std::max(1U, answer.chains);
-    expect(rows * answer.chains == answer.draws && answer.draws >= 2000,
+    expect(rows * answer.chains == answer.draws && answer.draws >= (ended_ ? 1 : 2000),
            fmt::format("{} draws", answer.draws));
     for (std::uint64_t t = 0; t < rows; t += 97)
       for (std::uint32_t c = 0; c < answer.chains; ++c)
@@ -366,6 +402,7 @@ class Questioning {
   WholeSum truth_;
   double scale_;  ///< of log scores, for rounding
   std::string where_;
+  bool ended_ = false;  ///< somebody ends the question early
   std::map<std::string, std::uint64_t>& asked_;
 };
 

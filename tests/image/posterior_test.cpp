@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <tbb/task_arena.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "drover/compile/graph.hpp"
@@ -107,7 +108,7 @@ TEST(GreyPosterior, BeatsTheNoiseAndALocalWienerFilter) {
   const NoisyImage clean = drawn_photograph(96);
   for (const double sigma : {0.1, 0.2}) {
     const NoisyImage noisy = add_noise(clean.values, 96, 96, sigma, 5);
-    const double estimated = estimate_sigma_median(noisy);
+    const double estimated = estimate_sigma_grey(noisy);
     EXPECT_NEAR(estimated, sigma, 0.06 * sigma);
     const GreyPosterior found = grey_posterior(noisy, estimated);
     const std::vector<double> mean(found.mean.begin(), found.mean.end());
@@ -133,6 +134,47 @@ TEST(GreyPosterior, BeatsTheNoiseAndALocalWienerFilter) {
     EXPECT_LT(error, 0.2 * sigma * sigma);
     EXPECT_LT(error, 0.7 * mean_squared_error(wiener, clean.values));
   }
+}
+
+/// As a file keeps it: nothing beyond black and white.
+NoisyImage cut(const NoisyImage& image) {
+  std::vector<double> values = image.values;
+  for (double& y : values) y = std::clamp(y, -1.0, 1.0);
+  return noisy_image(std::move(values), image.width, image.height);
+}
+
+TEST(GreyPosterior, NoiseIsKnownBesideSharpEdgesBlankMarginsAndClippedPixels) {
+  // Stripes of black, grey and white that are 12 wide, a blank frame that never saw the noise.
+  const std::size_t side = 240, frame = 20;
+  NoisyImage clean{side, side, PixelRange::open, {}};
+  for (std::size_t i = 0; i < side * side; ++i)
+    clean.values.push_back((i % side) / 48 % 2 == 0 ? (i / side) / 12 % 2 == 0 ? 1 : -1 : 0.3);
+  for (const double sigma : {0.04, 0.1, 0.2}) {
+    NoisyImage noisy = cut(add_noise(clean.values, side, side, sigma, 3));
+    for (std::size_t y = 0; y < side; ++y)
+      for (std::size_t x = 0; x < side; ++x)
+        if (std::min({x, y, side - 1 - x, side - 1 - y}) < frame) noisy.values[y * side + x] = 0.5;
+    // Some 60 blocks of 256 second differences: 6 % is about five standard errors of their lowest twentieth.
+    EXPECT_NEAR(estimate_sigma_grey(noisy), sigma, 0.06 * sigma);
+  }
+}
+
+TEST(GreyPosterior, WhitePaperStaysWhite) {
+  // Half black and half white: seen by themselves, clipped pixels have the mean 1 - sigma / sqrt(2 pi).
+  const std::size_t side = 80;
+  NoisyImage clean{side, side, PixelRange::open, {}};
+  for (std::size_t i = 0; i < side * side; ++i) clean.values.push_back(i % side < side / 2 ? -1 : 1);
+  const double sigma = 0.2;
+  const GreyPosterior found = grey_posterior(cut(add_noise(clean.values, side, side, sigma, 7)), sigma);
+  double mean = 0, counted = 0;
+  for (std::size_t y = 5; y < side - 5; ++y)
+    for (std::size_t x = 5; x < side - 5; ++x) {
+      if (x + 5 > side / 2 && x < side / 2 + 5) continue;
+      mean += found.mean[y * side + x] * clean.values[y * side + x];
+      ++counted;
+    }
+  // The latent values know the mean of all these pixels to sigma / sqrt(4200); mean field weighs them unevenly.
+  EXPECT_NEAR(mean / counted, 1, 0.1 * sigma);
 }
 
 TEST(GreyPosterior, KnowsNoScaleAndNoThreads) {

@@ -89,8 +89,7 @@ TEST(SpinKernels, AMessageHasTheStatedError) {
 //   B          degree additions, each rounded: degree u (|b| + sum |m|). In P = B - m the error of m itself
 //              cancels, as the very same number was added; the subtraction is rounded: u |P|
 //   f(P, W)    |df/dW| <= 1; |df/dP| = |s(P + W) - s(P - W)| with s the logistic function (maximum: the
-//   step),
-//              which falls to either side of P = 0, so over P +- its error it is largest at the place nearest
+//              step), which falls to either side of P = 0, so over P +- its error it is largest at the place nearest
 //              to 0. The kernel's own error is stated there: 2e-15 + 2 u min(|P|, |W|)
 //   damping    a mean of errors, and u of the difference and twice u of the result
 //

@@ -49,6 +49,22 @@ double number_at(const DrawFile& file, std::size_t i) {
 
 class EveryFormat : public ::testing::TestWithParam<const char*> {};
 
+TEST_P(EveryFormat, ReadingEndsWhenItIsAskedTo) {
+  const TemporaryFolder folder;
+  const std::string path = folder.file(std::string("draws") + GetParam());
+  const auto writer = make_draw_writer(path, header_for(2));
+  write_some(*writer, 200, 2);
+  writer->finish();
+  RunControl control;
+  control.request_stop();
+  try {
+    read_draws(path, control);
+    ADD_FAILURE() << "was read";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::interrupted);
+  }
+}
+
 TEST_P(EveryFormat, IsReadBack) {
   for (const std::uint32_t cardinality : {2U, 256U, 65535U}) {
     const TemporaryFolder folder;
@@ -272,6 +288,38 @@ g.close()
   EXPECT_EQ(other.variable_names[6], "n");
   EXPECT_EQ(number_at(other, 5), 0.5);
   EXPECT_EQ(number_at(other, 6), 70000);
+}
+
+TEST(DrawsCsv, StatesByName) {
+  const TemporaryFolder folder;
+  const std::string path = folder.file("named.csv");
+  DrawFileHeader header;
+  header.variable_names = {"lawn", "count", "size"};
+  header.max_cardinality = 3;
+  header.log_scores = false;
+  header.state_names = {{"wet, still", "=dry"}, {}, {"1", "2", "more"}};
+  const auto writer = make_draw_writer(path, header);
+  const Value draws[4][3] = {{0, 2, 2}, {1, 0, 0}, {0, 1, 1}, {1, 1, 2}};
+  for (const auto& draw : draws) writer->append(0, draw);
+  writer->finish();
+  const DrawFile file = read_draws(path);
+  // In the order of the alphabet: =dry before wet.
+  const std::vector<std::uint8_t> expected{1, 2, 2, 0, 0, 0, 1, 1, 1, 0, 1, 2};
+  EXPECT_EQ(std::get<std::vector<std::uint8_t>>(file.values), expected);
+  const auto names = nlohmann::json::parse(file.metadata)["state_names"];
+  EXPECT_EQ(names, nlohmann::json::parse(R"([["=dry","wet, still"],[],["1","2","more"]])"));
+}
+
+TEST(DrawsCsv, QuotedNumbersAreNumbersAndWordsWithoutQuotesAreFaults) {
+  const TemporaryFolder folder;
+  folder.write("quoted.csv", "x,y\n\"10\",\"1\"\n\"2\",\"0\"\n");
+  const DrawFile file = read_draws(folder.file("quoted.csv"));
+  EXPECT_EQ(std::get<std::vector<std::uint8_t>>(file.values), (std::vector<std::uint8_t>{10, 1, 2, 0}));
+  EXPECT_EQ(file.metadata, "");
+  for (const char* bad : {"x\nyes\nno\n", "x\n1\n\"no\"\n", "x\n\"yes\"\nno\n"}) {
+    folder.write("bad.csv", bad);
+    EXPECT_THROW(read_draws(folder.file("bad.csv")), Error) << bad;
+  }
 }
 
 }  // namespace

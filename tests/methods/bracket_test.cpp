@@ -22,7 +22,7 @@ InferenceOptions bracketing() {
 }
 
 TEST(Bracket, HoldsLogZ) {
-  for (std::uint64_t seed = 0; seed < 100; ++seed) {
+  for (std::uint64_t seed = 0; seed < 300; ++seed) {
     testing::RandomModelOptions shape;
     shape.variables = 6 + seed % 5;
     shape.max_states = seed % 2 == 0 ? 2 : 3;

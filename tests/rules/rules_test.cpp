@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -63,12 +64,54 @@ TEST(Rules, TheLibraryKnowsNothingOfTheCommandLine) {
   }
 }
 
+/// All that a header includes, itself too, as the compiler sees it: paths of drover's own, and of others'.
+std::vector<fs::path> included_by(const fs::path& header) {
+  const std::string line =
+      std::string(DROVER_COMPILER) + " -std=c++20 -x c++ -M -I" + source.string() + " " + header.string();
+  std::vector<fs::path> found;
+  std::FILE* output = popen(line.c_str(), "r");
+  EXPECT_NE(output, nullptr);
+  char word[4096];
+  while (output != nullptr && std::fscanf(output, "%4095s", word) == 1)
+    if (word[0] == '/') found.emplace_back(word);
+  EXPECT_EQ(output == nullptr ? 1 : pclose(output), 0) << header;
+  return found;
+}
+
+/// What users include: drover.hpp with all that it brings, the questions, and the pages of their answers.
+std::vector<fs::path> public_headers() {
+  std::vector<fs::path> found;
+  for (const fs::path& path : included_by(source / "drover/drover.hpp"))
+    if (path.string().starts_with((source / "drover/").string())) found.push_back(path);
+  for (const char* folder : {"task", "report"})
+    for (const auto& entry : fs::directory_iterator(source / "drover" / folder))
+      if (entry.path().extension() == ".hpp") found.push_back(entry.path());
+  std::sort(found.begin(), found.end());
+  found.erase(std::unique(found.begin(), found.end()), found.end());
+  return found;
+}
+
 TEST(Rules, NoJsonTypeInWhatUsersInclude) {
-  for (const fs::path& path : sources()) {
-    if (path.extension() != ".hpp") continue;
-    const std::string folder = fs::relative(path, source / "drover").begin()->string();
-    if (folder != "io" && folder != "tag" && folder != "text") {
-      EXPECT_EQ(whole(path).find("nlohmann/json.hpp"), std::string::npos) << path;
+  const std::vector<fs::path> headers = public_headers();
+  EXPECT_GT(headers.size(), 80U);
+  for (const fs::path& path : headers) EXPECT_EQ(whole(path).find("nlohmann/"), std::string::npos) << path;
+  for (const fs::path& path : included_by(source / "drover/drover.hpp"))
+    EXPECT_EQ(path.string().find("nlohmann"), std::string::npos) << path;
+}
+
+/// The command parses, prints and hears signals: it knows questions and files, and no algorithm.
+TEST(Rules, TheCommandHasNoAlgorithm) {
+  const std::regex include(
+      R"re(#include "drover/(infer|sample|machine|classify|herd|numeric|image|diagnose|methods|run|compile)/([a-z_]+)\.hpp")re");
+  // Types of options and answers; and the one validator, before a file is passed on.
+  const std::vector<std::string> allowed = {"run/limits", "run/inference_options", "run/result",
+                                            "compile/graph", "compile/stoppable"};
+  for (const auto& entry : fs::directory_iterator(source / "app")) {
+    const std::string text = whole(entry.path());
+    for (std::sregex_iterator match(text.begin(), text.end(), include), end; match != end; ++match) {
+      const std::string name = (*match)[1].str() + "/" + (*match)[2].str();
+      EXPECT_NE(std::find(allowed.begin(), allowed.end(), name), allowed.end())
+          << entry.path() << " includes drover/" << name << ".hpp";
     }
   }
 }
@@ -142,19 +185,19 @@ TEST(Rules, PublicHeadersStandAlone) {
   const fs::path work = fs::temp_directory_path() / ("drover-headers-" + std::to_string(getuid()));
   fs::create_directories(work);
   const std::string launcher = std::system("command -v ccache >/dev/null 2>&1") == 0 ? "ccache " : "";
-  for (const char* folder : {"core", "model", "task", "report"})
-    for (const auto& entry : fs::directory_iterator(source / "drover" / folder)) {
-      const std::string name = entry.path().filename().string();
-      if (entry.path().extension() != ".hpp" || name.ends_with("-inl.hpp")) continue;
-      const fs::path unit = work / (std::string(folder) + "-" + name + ".cpp");
-      const std::string text = "#include \"drover/" + std::string(folder) + "/" + name + "\"\n";
-      if (whole(unit) != text) std::ofstream(unit) << text;
-      const std::string object = unit.string() + "." + std::to_string(getpid()) + ".o";
-      const std::string line = launcher + DROVER_COMPILER + " -std=c++20 -c -I" + source.string() + " " +
-                               unit.string() + " -o " + object;
-      EXPECT_EQ(std::system(line.c_str()), 0) << folder << "/" << name;
-      fs::remove(object);
-    }
+  for (const fs::path& header : public_headers()) {
+    const std::string below = fs::relative(header, source).string();
+    std::string name = below;
+    std::replace(name.begin(), name.end(), '/', '-');
+    const fs::path unit = work / (name + ".cpp");
+    const std::string text = "#include \"" + below + "\"\n";
+    if (whole(unit) != text) std::ofstream(unit) << text;
+    const std::string object = unit.string() + "." + std::to_string(getpid()) + ".o";
+    const std::string line = launcher + DROVER_COMPILER + " -std=c++20 -c -I" + source.string() + " " +
+                             unit.string() + " -o " + object;
+    EXPECT_EQ(std::system(line.c_str()), 0) << below;
+    fs::remove(object);
+  }
 }
 
 }  // namespace

@@ -144,6 +144,56 @@ TEST(Parts, AGridIsGeneratedAsItIsConverted) {
     }
 }
 
+// The tables of a run that four ranks begin and three end are those of one process; so they are after an end by force
+// while a later checkpoint was being written, of which some parts are there.
+TEST(Parts, GoesOnFromACheckpointOfAnotherNumberOfRanks) {
+  for (bool duals : {false, true}) {
+    const TemporaryFolder place;
+    const std::string folder = place.file("parts");
+    write_parts(sparse_model(1500, 4000, 1), folder, {.parts = 6, .duals = duals}, no_control(), scattered);
+    InferenceOptions options;
+    options.chains.count = 2;
+    options.chains.burn_in = 10;
+    options.chains.sweeps = 150;
+    const auto tables = [&](std::uint32_t ranks, const std::string& out) {
+      std::string found;
+      testing::run_ranks(ranks, [&](const Ranks& here) {
+        RunControl control;
+        control.share_with(here);
+        marginals_of_parts(folder, place.file(out), options, control);
+      });
+      for (std::uint32_t part = 0; part < 6; ++part)
+        found += testing::read_whole(part_name(place.file(out), part) + ".csv");
+      return found;
+    };
+    const std::string whole = tables(1, "whole");
+    ASSERT_GT(whole.size(), 20000U);
+    options.checkpoint.file = place.file("state");
+    options.chains.sweeps = 61;  // in the middle of a segment
+    tables(4, "begun");
+    options.checkpoint.resume = true;
+    options.chains.sweeps = 150;
+    // What a killed run leaves: parts of the next checkpoint.
+    std::ofstream(place.file("state.0.part-00002"), std::ios::binary) << "cut off";
+    EXPECT_EQ(tables(3, "ended"), whole) << (duals ? "duals" : "gibbs");
+    // A part of another run, or a damaged one, is not taken.
+    const std::string part = place.file("state.0.part-00001"), content = testing::read_whole(part);
+    ASSERT_GT(content.size(), 1000U);
+    for (std::size_t at : {std::size_t{0}, std::size_t{9}, content.size() / 2, content.size() - 1}) {
+      std::string changed = content;
+      changed[at] = static_cast<char>(changed[at] ^ 4);
+      std::ofstream(part, std::ios::binary) << changed;
+      try {
+        RunControl control;
+        marginals_of_parts(folder, "", options, control);
+        ADD_FAILURE() << "byte " << at;
+      } catch (const Error& error) {
+        EXPECT_EQ(error.kind(), ErrorKind::bad_data) << "byte " << at;
+      }
+    }
+  }
+}
+
 TEST(Parts, WhatDoesNotFitIsNamed) {
   const auto kind_of = [](auto work) {
     try {

@@ -7,9 +7,12 @@
 
 #include "drover/run/chain_run.hpp"
 #include "drover/sample/dual/primal_dual_chain.hpp"
+#include "drover/sample/gibbs/gibbs_spin_equal_lattice.hpp"
+#include "drover/sample/gibbs/gibbs_spin_lattice.hpp"
 #include "drover/sample/spread/gibbs_lattice_spread.hpp"
 #include "drover/sample/spread/gibbs_spin_spread.hpp"
 #include "drover/sample/spread/gibbs_table_spread.hpp"
+#include "drover/sample/spread/primal_dual_mixture_spread.hpp"
 #include "drover/sample/spread/primal_dual_spread.hpp"
 #include "tests/run/small_runs.hpp"
 #include "tests/support/random_models.hpp"
@@ -257,27 +260,132 @@ TEST(SharedRun, OneChainOfAnyFactorsOnAllRanks) {
   expect_same_bits_on_ranks<GibbsTableSpread, GibbsTableChain>(graph, GibbsTableChain::Options());
 }
 
-Lattice lattice_of(std::size_t width, std::size_t height, bool periodic, bool equal) {
+Lattice lattice_of(std::size_t width, std::size_t height, bool periodic) {
   RandomSequence random(width * height, Stream::generate);
   Lattice lattice;
   lattice.width = width;
   lattice.height = height;
   lattice.periodic_x = lattice.periodic_y = periodic;
   for (std::size_t i = 0; i < width * height; ++i) {
-    lattice.bias.push_back(static_cast<float>(equal ? 0.1 : random.normal()));
-    lattice.right.push_back(
-        !periodic && (i + 1) % width == 0 ? 0.0F : static_cast<float>(equal ? 0.7 : random.normal()));
-    lattice.down.push_back(
-        !periodic && i / width + 1 == height ? 0.0F : static_cast<float>(equal ? 0.7 : random.normal()));
+    const auto draw = [&](bool missing) {
+      const double weight = random.normal();
+      return missing ? 0.0F : static_cast<float>(weight);
+    };
+    lattice.bias.push_back(draw(false));
+    lattice.right.push_back(draw(!periodic && (i + 1) % width == 0));
+    lattice.down.push_back(draw(!periodic && i / width + 1 == height));
   }
   return lattice;
 }
 
+EqualLattice equal_lattice_of(std::size_t width, std::size_t height, bool periodic) {
+  return {.width = width,
+          .height = height,
+          .periodic_x = periodic,
+          .periodic_y = periodic,
+          .log_constant = 3,
+          .weight = 0.7,
+          .field = 0.1};
+}
+
 TEST(SharedRun, OneChainOnAllRanksByBandsOfRows) {
   for (bool periodic : {false, true})
-    for (auto [width, height] : {std::pair<std::size_t, std::size_t>{130, 62}, {14, 20}, {6, 6}, {300, 34}})
-      expect_same_bits_on_ranks<GibbsLatticeSpread, GibbsSpinLattice>(
-          lattice_of(width, height, periodic, false));
+    for (auto [width, height] : {std::pair<std::size_t, std::size_t>{130, 62}, {14, 20}, {6, 6}, {300, 34}}) {
+      expect_same_bits_on_ranks<GibbsLatticeSpread<GibbsSpinLattice>, GibbsSpinLattice>(
+          lattice_of(width, height, periodic));
+      expect_same_bits_on_ranks<GibbsLatticeSpread<GibbsSpinEqualLattice>, GibbsSpinEqualLattice>(
+          equal_lattice_of(width, height, periodic));
+    }
+}
+
+// Several sweeps from one exchange to the next, by bands of any length: states, conditionals and scores are
+// those of one process.
+template <class K, class AnyLattice>
+void expect_same_sweeps_on_ranks(const AnyLattice& lattice) {
+  const K kernel(lattice);
+  const auto run = [](const auto& any, auto& state, std::span<float> sums) {
+    any.sweeps(state, 0, 7);
+    any.sweeps(state, 7, 23, ConditionalSums{sums});
+    any.sweeps(state, 30, 1, ConditionalSums{sums});
+  };
+  typename K::State alone = kernel.start(5, 3);
+  std::vector<float> sums(kernel.size(), 0.0F);
+  run(kernel, alone, sums);
+  std::vector<Value> values(kernel.size());
+  kernel.read(alone, 0, values);
+  double score = 0;
+  kernel.log_scores(alone, {&score, 1});
+  for (std::uint32_t count : {1U, 2U, 3U, 4U, 8U})
+    testing::run_ranks(count, [&](const Ranks& ranks) {
+      const GibbsLatticeSpread<K> spread(lattice, ranks);
+      typename K::State state = spread.start(5, 3);
+      std::vector<float> mine(spread.entry_count(), 0.0F);
+      run(spread, state, mine);
+      double score_here = 0;
+      spread.log_scores(state, {&score_here, 1});
+      const std::string at = fmt::format("{} x {} on {} ranks, {} sweeps together", lattice.width,
+                                         lattice.height, count, spread.sweeps_together());
+      EXPECT_EQ(score_here, score) << at;
+      for (std::size_t e = 0; e < mine.size(); ++e)
+        ASSERT_EQ(mine[e], sums[spread.own_entries()[e]]) << at << ", entry " << e;
+      std::vector<Value> values_here(kernel.size());
+      spread.read(state, 0, values_here);
+      if (ranks.is_first()) {
+        EXPECT_EQ(values_here, values) << at;
+      }
+    });
+}
+
+TEST(SharedRun, BandsExchangeOnceInSeveralSweeps) {
+  for (bool periodic : {false, true})
+    for (std::size_t height : {6U, 20U, 22U, 46U, 88U, 90U, 200U, 362U}) {
+      const std::size_t width = height == 46 ? 260 : 18;
+      expect_same_sweeps_on_ranks<GibbsSpinLattice>(lattice_of(width, height, periodic));
+      expect_same_sweeps_on_ranks<GibbsSpinEqualLattice>(equal_lattice_of(width, height, periodic));
+    }
+  testing::run_ranks(2, [&](const Ranks& ranks) {
+    const GibbsLatticeSpread<GibbsSpinLattice> spread(lattice_of(18, 200, false), ranks);
+    EXPECT_EQ(spread.sweeps_together(), 4U);
+    EXPECT_EQ(spread.bytes_per_exchange(), 8 * 8 * GibbsSpinLattice(lattice_of(18, 200, false)).row_words());
+  });
+}
+
+// TreePrimalDual without a forest, as the method runs it on one process.
+struct PlainMixtures : TreePrimalDual {
+  PlainMixtures(const Graph& graph, std::vector<std::vector<Value>> starts)
+      : TreePrimalDual(graph, ForestChoice::none, std::move(starts)) {}
+};
+
+TEST(SharedRun, ChainsOfAnyFactorsOnAllRanksByDuals) {
+  const std::vector<std::vector<Value>> anywhere;
+  for (std::uint64_t seed = 0; seed < 2; ++seed) {
+    testing::RandomModelOptions options;
+    options.variables = 150;
+    options.factors = 300;
+    options.max_states = 4;
+    options.max_arity = seed == 0 ? 2 : 3;
+    options.scale = 0.6;
+    const Graph graph = compile(testing::random_model(seed, options));
+    expect_same_bits_on_ranks<PrimalDualMixtureSpread, PlainMixtures>(graph, anywhere);
+  }
+  Model potts;  // both kinds of pairs, and values that need two bytes
+  potts.cardinalities.assign(300, 3);
+  for (VariableId v = 0; v + 20 < 300; ++v) {
+    potts.potts_pairs.add(v, v + 1, 0.8);
+    potts.potts_pairs.add(v, v + 20, -0.5);
+  }
+  const Graph graph = compile(potts);
+  expect_same_bits_on_ranks<PrimalDualMixtureSpread, PlainMixtures>(graph, anywhere);
+  Model wide;
+  wide.cardinalities.assign(40, 300);
+  for (VariableId v = 0; v + 1 < 40; ++v) wide.potts_pairs.add(v, v + 1, 2.0);
+  const Graph wide_graph = compile(wide);
+  expect_same_bits_on_ranks<PrimalDualMixtureSpread, PlainMixtures>(wide_graph, anywhere);
+  testing::run_ranks(3, [&](const Ranks& ranks) {
+    const PrimalDualMixtureSpread spread(graph, {}, ranks);
+    EXPECT_EQ(spread.exchanges_per_sweep(), 1U);
+    EXPECT_GT(spread.bytes_per_sweep(), 0U);
+  });
 }
 
 // Gibbs sampling needs an exchange per colour, primal-dual one, whatever the graph.

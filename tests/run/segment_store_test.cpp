@@ -239,6 +239,54 @@ TEST(SegmentDiagnostics, ConstantsAreEitherStuckOrExact) {
   }
 }
 
+// Many entries at once, from a store of one chain, of chains apart and of groups, with a short last segment and
+// a number of entries that fills no block.
+TEST(SegmentDiagnostics, EntriesTogetherAreThoseApart) {
+  constexpr std::size_t entries = 37;
+  for (const std::uint32_t chains : {1U, 8U, 12U})
+    for (const std::size_t memory : {std::size_t{1} << 22, entries * 8 * 8 * sizeof(float)}) {
+      SegmentStore store(entries, chains, memory);
+      RandomSequence random(chains, Stream::generate);
+      std::vector<LaneSums> sums(1, LaneSums(entries * chains, 0.0F));
+      for (std::uint64_t draws : {8, 8, 8, 8, 8, 8, 3}) {
+        for (float& sum : sums[0]) sum = static_cast<float>(static_cast<double>(draws) * random.uniform());
+        std::fill_n(sums[0].begin(), chains, 0.0F);  // the first never moves
+        store.close_segment(sums, chains, draws);
+      }
+      DiagnosisRoom room;
+      std::vector<EntryDiagnostics> figures(entries - 2);
+      std::vector<double> means(entries - 2);
+      for (const std::size_t first : {0U, 2U}) {
+        diagnose_entries(store, first, room, figures, means);
+        for (std::size_t e = 0; e < means.size(); ++e) {
+          const EntryDiagnostics expected = diagnose_entry(store, first + e, room);
+          ASSERT_NEAR(means[e], store.mean(first + e), 1e-12);
+          ASSERT_EQ(std::isnan(figures[e].mcse), std::isnan(expected.mcse)) << first + e;
+          if (std::isnan(expected.mcse)) continue;
+          ASSERT_NEAR(figures[e].rhat, expected.rhat, 1e-10 * expected.rhat);
+          ASSERT_NEAR(figures[e].mcse, expected.mcse, 1e-10);
+          ASSERT_NEAR(figures[e].ess, expected.ess, 1e-10 * (1 + expected.ess));
+        }
+      }
+    }
+}
+
+// Large models begin with longer segments, as long as the burn-in leaves a run of twice its length a dozen.
+TEST(SegmentStore, FirstSegmentsOfLargeModelsFollowTheBurnIn) {
+  const auto length = [](std::size_t entries, std::uint32_t chains, std::uint64_t burn_in) {
+    return SegmentStore(entries, chains, std::size_t{1} << 29, {0, 0}, burn_in).segment_length();
+  };
+  EXPECT_EQ(length(1000, 64, 1000), 1U);
+  EXPECT_EQ(length(2500, 64, 1000), 32U);
+  EXPECT_EQ(length(2500, 64, 0), 4U);
+  EXPECT_EQ(length(2500, 64, 1'000'000), 64U);
+  EXPECT_EQ(length(1'000'000, 64, 100), 16U);
+  EXPECT_EQ(length(1'000'000, 64, 0), 8U);
+  EXPECT_EQ(length(100'000, 64, 100), 16U);
+  EXPECT_EQ(length(1'000'000, 64, 30), 8U);
+  EXPECT_EQ(length(1'000'000, 1, 1000), 32U);
+}
+
 // The worst of all entries: the largest R-hat and error, the smallest sample size, wherever they stand.
 TEST(SegmentDiagnostics, TheWorstEntryIsTheWorst) {
   DiagnosisRoom room;

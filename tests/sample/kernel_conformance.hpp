@@ -7,8 +7,7 @@
 //     static constexpr std::uint64_t sweeps;
 //     static constexpr std::uint32_t chains;    // of the tests of a distribution
 //     static constexpr double score_tolerance;  // relative
-//     template <class Use> static void with_kernel(const Graph&, std::uint64_t seed, Use use);  //
-//     use(kernel)
+//     template <class Use> static void with_kernel(const Graph&, std::uint64_t seed, Use use);  // use(kernel)
 //   };
 //
 // KernelConformance is for all of them, MarkovConformance for those that leave a distribution unchanged

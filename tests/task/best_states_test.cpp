@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "drover/infer/enumerate.hpp"
+#include "drover/model/builders.hpp"
 #include "drover/task/inference.hpp"
 #include "tests/support/random_models.hpp"
 
@@ -24,7 +25,7 @@ Model model_of(std::uint64_t seed) {
 }
 
 TEST(BestStates, AreTheFirstOfAllStates) {
-  for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+  for (std::uint64_t seed = 1; seed <= 300; ++seed) {
     const Model model = model_of(seed);
     InferenceOptions options;
     options.best = 6;
@@ -51,7 +52,7 @@ TEST(BestStates, AreTheFirstOfAllStates) {
 }
 
 TEST(BestStates, ValuesOfSomeVariablesWithTheOthersSummedOut) {
-  for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+  for (std::uint64_t seed = 1; seed <= 300; ++seed) {
     const Model model = model_of(seed);
     InferenceOptions options;
     if (seed % 3 == 0) options.evidence.add(0, enumerate(compile(model)).best[0]);
@@ -80,6 +81,19 @@ TEST(BestStates, ValuesOfSomeVariablesWithTheOthersSummedOut) {
     for (const char* field : {"variables", "assignment", "log_probability", "lower", "upper", "optimal"})
       EXPECT_TRUE(json.contains(field)) << field;
   }
+}
+
+TEST(BestValues, SaysWhichOptionsItDoesNotUse) {
+  const Model model = grid_ising(3, 3, false, 0.3, 0.1);
+  InferenceOptions options;
+  EXPECT_TRUE(best_values(model, {"0", "1"}, options).provenance.warnings.empty());
+  options.chains.count = 7;
+  options.memory_limit = 1;
+  const BestValues answer = best_values(model, {"0", "1"}, options);
+  ASSERT_EQ(answer.provenance.warnings.size(), 1U);
+  EXPECT_EQ(answer.provenance.warnings[0], "the option chains has no effect: marginal MAP does not use it");
+  EXPECT_NE(answer.provenance.options.find("memory-limit"), nullptr);
+  EXPECT_EQ(answer.provenance.options.find("chains"), nullptr);
 }
 
 TEST(BestStates, ThePortfolioDoesNotDependOnThreads) {

@@ -12,6 +12,7 @@
 #include "drover/task/denoise.hpp"
 #include "drover/task/generate.hpp"
 #include "drover/task/inference.hpp"
+#include "drover/task/kernel_rates.hpp"
 #include "drover/task/stream.hpp"
 #include "tests/support/command.hpp"
 
@@ -92,6 +93,38 @@ TEST(GenerateTask, IsWhatTheBuildersMake) {
   const Generated images = generate_model({.kind = GenerateKind::deconvolution, .width = 5, .images = 2});
   EXPECT_EQ(images.evidence.size(), 50U);
   EXPECT_THROW(generate_model({.kind = GenerateKind::grid, .coupling_sd = 1.0, .random_signs = true}), Error);
+}
+
+TEST(GenerateTask, StatesWhatItHeeds) {
+  const Generated grid = generate_model({.kind = GenerateKind::grid, .width = 3, .hidden = 9, .images = 2});
+  ASSERT_EQ(grid.provenance.warnings.size(), 2U);
+  EXPECT_EQ(grid.provenance.warnings[0], "the option hidden has no effect: grid does not use it");
+  EXPECT_NE(grid.provenance.options.find("width"), nullptr);
+  EXPECT_EQ(grid.provenance.options.find("hidden"), nullptr);
+  const Generated machine = generate_model({.kind = GenerateKind::rbm, .variables = 4, .hidden = 9});
+  EXPECT_TRUE(machine.provenance.warnings.empty());
+  EXPECT_NE(machine.provenance.options.find("hidden"), nullptr);
+  EXPECT_EQ(machine.provenance.options.find("width"), nullptr);
+}
+
+// The model that the live page paints on is the one that denoise() runs its methods on.
+TEST(DenoiseTask, TheModelOfAnImage) {
+  GreyImage image;
+  image.width = 5;
+  image.height = 4;
+  for (int k = 0; k < 20; ++k) image.levels.push_back(k % 3 == 0 ? 0.9 : 0.1);
+  const ImageModel two = image_model(image, {.coupling = 0.5, .sigma = 0.7});
+  EXPECT_EQ(two.noisy.values.size(), 20U);
+  const Model built = denoising_model(noisy_image(two.noisy.values, 5, 4), 0.7, 0.5);
+  EXPECT_EQ(log_z(two.model).log_z, log_z(built).log_z);
+  const ImageModel grey = image_model(image, {.levels = 3, .noise = 0.2});
+  EXPECT_EQ(grey.model.cardinalities, std::vector<std::uint32_t>(20, 3));
+}
+
+TEST(KernelRates, EndsInTheMidst) {
+  RunControl control;
+  control.request_stop();
+  EXPECT_THROW(kernel_rates(control), Error);
 }
 
 }  // namespace

@@ -190,6 +190,10 @@ TEST(Tasks, TheOptionsThatRanAreStated) {
   EXPECT_EQ(json["settings"]["sweeps"], answer.sweeps);
   EXPECT_EQ(json["settings"]["burn-in"], answer.burn_in);
   EXPECT_EQ(json["chains"], answer.chains);
+  // What the method does not heed is no part of the run.
+  EXPECT_EQ(json["settings"]["scan"], "fixed");
+  for (const char* other : {"bins", "bond-share", "redraw", "tolerance", "iterations"})
+    EXPECT_FALSE(json["settings"].contains(other)) << other;
   // With what it states the same run is made again.
   InferenceOptions again{.method = "gibbs", .seed = 7};
   again.chains.count = json["settings"]["chains"].get<std::uint32_t>();
@@ -218,7 +222,7 @@ TEST(Tasks, ObservationsByNameAndOptionsThatDoNotFit) {
 }
 
 TEST(Tasks, ADeadlineNeedsNoOtherClock) {
-  const Model model = grid_ising(40, 40, false, 0.3, 0.1);
+  const Model model = grid_ising(40, 40, false, 0.9, 0);  // two modes: no chain ever agrees with all others
   RunControl control;
   control.limit_time(3);
   const Marginals answer = marginals(model, {.method = "gibbs"}, control);
@@ -232,6 +236,32 @@ TEST(Tasks, ADeadlineNeedsNoOtherClock) {
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::interrupted);
   }
+}
+
+// Chains that agree end long before the limit, whoever runs them, and not before the usual sweeps are done.
+TEST(Tasks, ATimeLimitIsNoDuration) {
+  const Model model = grid_ising(6, 6, false, 0.3, 0.1);
+  const auto truth = marginals(model, {.method = "exact"});
+  for (const char* method : {"gibbs", "blocked-gibbs", "tempering", "primal-dual", "swendsen-wang", "race"}) {
+    RunControl control;
+    control.limit_time(3600);
+    const Marginals answer = marginals(model, {.method = method}, control);
+    EXPECT_FALSE(control.out_of_time());
+    EXPECT_TRUE(answer.converged) << method;
+    for (VariableId v = 0; v < 36; ++v)
+      EXPECT_NEAR(answer.probabilities[v][1], truth.probabilities[v][1], 7 * answer.mcse[v][1]) << method;
+    if (std::string_view(method) == "race") continue;
+    const Marginals without = marginals(model, {.method = method});
+    EXPECT_GE(answer.sweeps + answer.burn_in, without.sweeps + without.burn_in) << method;
+    EXPECT_LT(answer.sweeps + answer.burn_in, 100 * (without.sweeps + without.burn_in)) << method;
+    EXPECT_GE(2 * answer.burn_in, answer.sweeps / 2) << method;
+  }
+  // The number of sweeps that is asked for is done.
+  RunControl control;
+  control.limit_time(3600);
+  InferenceOptions options{.method = "gibbs"};
+  options.chains.sweeps = 12'345;
+  EXPECT_EQ(marginals(model, options, control).sweeps, 12'345U);
 }
 
 TEST(Tasks, WarningsTakeTheGoodWordBack) {

@@ -124,6 +124,37 @@ TEST(Questions, JointsByCountingDraws) {
     }
 }
 
+// The race counts the draws of its winner when it has converged.
+TEST(Questions, JointsByTheRaceAgreeWithEveryState) {
+  std::size_t entries = 0, within_two = 0;
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    SCOPED_TRACE(seed);
+    const Model model = small_model(seed);
+    RandomSequence random(seed, Stream::generate);
+    InferenceOptions options;
+    options.method = "race";
+    options.seed = seed;
+    options.evidence = random_evidence(model, random, 0.3);
+    options.joint = {{"0", "3"}, {"2", "1", "0"}};
+    const WeighedStates truth(model, options.evidence);
+    if (truth.total() == 0) continue;
+    const Marginals answer = marginals(model, options);
+    if (!answer.converged) continue;
+    ASSERT_EQ(answer.joints.size(), 2U);
+    for (const Joint& joint : answer.joints) {
+      const std::vector<double> expected = truth.joint(joint.variables);
+      for (std::size_t e = 0; e < expected.size(); ++e) {
+        // As above; a state that 32 chains or more of 256 draws never met is rarer than 0.002.
+        EXPECT_NEAR(joint.probabilities[e], expected[e], 8 * joint.mcse[e] + 2e-3);
+        within_two += std::abs(joint.probabilities[e] - expected[e]) <= 2 * joint.mcse[e] + 1e-9 ? 1 : 0;
+        ++entries;
+      }
+    }
+  }
+  EXPECT_GT(entries, 2000U);
+  EXPECT_GT(static_cast<double>(within_two), 0.85 * static_cast<double>(entries));
+}
+
 TEST(Questions, MethodsWithoutJointsAreRefused) {
   const Model model = small_model(0);
   InferenceOptions options;

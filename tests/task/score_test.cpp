@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
 
@@ -117,6 +118,28 @@ TEST(Score, Refuses) {
   EXPECT_THROW(score(file, random_table(4, 3, 1)), Error);
   EXPECT_THROW(score(file, random_table(9, 3, 1)), Error);
   EXPECT_THROW(score(file, random_table(5, 0, 1)), Error);
+}
+
+TEST(Score, TheOptionsThatRanAreStated) {
+  MachineFile file;
+  file.machine = random_rbm(20, 18, 0.3, 1);
+  const ScoreResult estimated = score(file, random_table(20, 6, 1), {.seed = 3, .sweeps = 50});
+  const auto json = nlohmann::json::parse(to_json(estimated).text());
+  EXPECT_EQ(json["settings"]["seed"], 3);
+  EXPECT_EQ(json["settings"]["chains"], 128);
+  EXPECT_EQ(json["settings"]["sweeps"], 50);
+  file.machine = random_rbm(5, 3, 0.5, 1);
+  const auto exact = nlohmann::json::parse(to_json(score(file, random_table(5, 6, 1))).text());
+  EXPECT_FALSE(exact["settings"].contains("chains"));
+}
+
+TEST(Score, EndsInTheMidst) {
+  MachineFile file;
+  file.machine = random_rbm(20, 10, 0.3, 1);
+  RunControl control;
+  control.request_stop();
+  EXPECT_THROW(score(file, random_table(20, 500, 1), {}, control), Error);
+  EXPECT_THROW(score(model_of(file), random_table(20, 500, 1), {}, control), Error);
 }
 
 }  // namespace

@@ -62,7 +62,7 @@ TEST(TextTask, NothingWithoutADraw) {
 
 TEST(TagTask, TrainsLabelsAndScores) {
   const TaggedText train = generate_tagged_text(200, 1), test = generate_tagged_text(100, 2);
-  const Tagger tagger = train_tagger({.train = train}, {.iterations = 50, .held_out = 0.2});
+  const Tagger tagger = train_tagger({.train = train}, {.iterations = 50, .no_skip = true, .held_out = 0.2});
   EXPECT_EQ(tagger.crf.scheme, LabelScheme::iobes);
   EXPECT_LT(tagger.documents, train.documents());
   EXPECT_EQ(tagger.tokens + tagger.held_out_tokens, train.tokens());
@@ -86,6 +86,14 @@ TEST(TagTask, TrainsLabelsAndScores) {
                               again.label_names, LabelScheme::bio)
                     .size();
   EXPECT_EQ(entities, tags.entities.size());
+}
+
+TEST(TagTask, WhatWasNotMeasuredIsNoGoodVerdict) {
+  const TaggedText text = generate_tagged_text(100, 1);
+  const Tagger blind = train_tagger({.train = text});
+  EXPECT_EQ(judge(blind).verdict, Verdict::caution) << judge(blind).text;
+  const Tagger watched = train_tagger({.train = text}, {.held_out = 0.3});
+  EXPECT_EQ(judge(watched).verdict, Verdict::good) << judge(watched).text;
 }
 
 TEST(TagTask, StopsWithTheModelSoFar) {

@@ -50,24 +50,22 @@ class Sweep {
         uniforms_(state.seed, state.first_chain / L, sweep) {}
 
   void draw_duals() {
-    const std::size_t variables = graph_.size();
-    for (std::size_t e = 0; e < plan_.unary.size(); ++e)
-      std::fill_n(state_.beliefs.begin() + static_cast<std::ptrdiff_t>(e * L), L, plan_.unary[e]);
-    for (std::size_t l = 0; l < plan_.links.size(); ++l) {
-      const DualLink& link = plan_.links[l];
-      if (forest_.has_link[l]) continue;
-      if (link.is_bond && link.factor > 1)
-        draw_bond(link, variables + l);
-      else
-        for (std::uint32_t m = link.mixture_begin; m < link.mixture_end; ++m) draw_mixture(m);
-    }
+    for (VariableId v = 0; v < graph_.size(); ++v) forget_duals(v);
+    for (std::size_t l = 0; l < plan_.links.size(); ++l)
+      if (!forest_.has_link[l]) draw_link(l);
     for (std::size_t m = plan_.first_free_mixture; m < plan_.mixtures.size(); ++m) draw_mixture(m);
+  }
+  void draw_duals(const TreePrimalDual::Share& share) {
+    for (VariableId v : share.touched) forget_duals(v);
+    for (std::uint32_t l : share.links) draw_link(l);
+    for (std::uint32_t m : share.mixtures) draw_mixture(m);
   }
 
   // Sum-product: every variable passes to its parent what its side of the forest says.
-  void pass_up() {
-    for (std::size_t place = forest_.order.size(); place-- > 0;) {
-      const VariableId v = forest_.order[place];
+  void pass_up() { pass_up(forest_.order); }
+  void pass_up(std::span<const VariableId> order) {
+    for (std::size_t place = order.size(); place-- > 0;) {
+      const VariableId v = order[place];
       normalise(belief(v), graph_.cardinalities[v]);
       if (forest_.parent_link[v] == DualForest::no_link) continue;
       const VariableId parent = forest_.parent[v];
@@ -78,8 +76,9 @@ class Sweep {
     }
   }
 
-  void draw_down() {
-    for (VariableId v : forest_.order) {
+  void draw_down() { draw_down(forest_.order); }
+  void draw_down(std::span<const VariableId> order) {
+    for (VariableId v : order) {
       const std::uint32_t states = graph_.cardinalities[v];
       const double* own = belief(v);
       uniforms_.seek(v);
@@ -95,8 +94,11 @@ class Sweep {
 
   // margin_v(x) = belief_v(x) sum_y T(x, y) margin_parent(y) / message_v(y)
   void add_margins(std::span<const std::size_t> offsets, float* sums) {
+    add_margins(forest_.order, offsets, sums);
+  }
+  void add_margins(std::span<const VariableId> order, std::span<const std::size_t> offsets, float* sums) {
     state_.margins.resize(state_.beliefs.size());
-    for (VariableId v : forest_.order) {
+    for (VariableId v : order) {
       const std::uint32_t states = graph_.cardinalities[v];
       double* margin = state_.margins.data() + graph_.unary_offsets[v] * L;
       std::copy_n(belief(v), std::size_t{states} * L, margin);
@@ -155,6 +157,19 @@ class Sweep {
         largest[lane] = std::max(largest[lane], own[k * L + lane]);
     for (std::uint32_t k = 0; k < states; ++k)
       for (std::uint32_t lane = 0; lane < L; ++lane) own[k * L + lane] /= largest[lane];
+  }
+
+  void forget_duals(VariableId v) {
+    for (std::size_t e = graph_.unary_offsets[v]; e < graph_.unary_offsets[v] + graph_.cardinalities[v]; ++e)
+      std::fill_n(state_.beliefs.begin() + static_cast<std::ptrdiff_t>(e * L), L, plan_.unary[e]);
+  }
+
+  void draw_link(std::size_t l) {
+    const DualLink& link = plan_.links[l];
+    if (link.is_bond && link.factor > 1)
+      draw_bond(link, graph_.size() + l);
+    else
+      for (std::uint32_t m = link.mixture_begin; m < link.mixture_end; ++m) draw_mixture(m);
   }
 
   void draw_bond(const DualLink& link, std::size_t site) {
@@ -330,6 +345,20 @@ void TreePrimalDual::run(State& state, std::uint64_t sweep, float* sums) const {
   one.pass_up();
   if (sums) one.add_margins(conditional_offsets_, sums);
   one.draw_down();
+}
+
+void TreePrimalDual::draw_duals(State& state, std::uint64_t sweep, const Share& share) const {
+  assert(choice_ == ForestChoice::none && state.inverse_temperature == 1);
+  state.beliefs.resize(graph_->unary.size() * L);
+  Sweep(*graph_, *plan_, forest_, state, sweep).draw_duals(share);
+}
+
+void TreePrimalDual::draw_variables(State& state, std::uint64_t sweep, const Share& share,
+                                    std::span<const VariableId> variables, float* sums) const {
+  Sweep one(*graph_, *plan_, forest_, state, sweep);
+  one.pass_up(variables);
+  if (sums) one.add_margins(variables, share.conditional_offset, sums);
+  one.draw_down(variables);
 }
 
 void TreePrimalDual::read(const State& state, std::uint32_t lane, std::span<Value> values) const {

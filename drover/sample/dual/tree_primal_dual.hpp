@@ -71,6 +71,20 @@ class TreePrimalDual {
   void set_inverse_temperatures(State& state, std::span<const float> inverse_temperatures) const;
 
   const DualPlan& plan() const { return *plan_; }
+  const Graph& graph() const { return *graph_; }
+
+  /// What one of several ranks draws (PrimalDualMixtureSpread), where there is no forest: the duals of some
+  /// factors, given the variables, and some variables, all of whose factors they are, given the duals.
+  struct Share {
+    std::vector<std::uint32_t> links;             ///< in order
+    std::vector<std::uint32_t> mixtures;          ///< in order, of factors of three and more variables
+    std::vector<VariableId> touched;              ///< by these factors, and those that are drawn
+    std::vector<std::size_t> conditional_offset;  ///< by variable: its entries in the sums of the rank
+  };
+  void draw_duals(State& state, std::uint64_t sweep, const Share& share) const;
+  /// `sums` may be null.
+  void draw_variables(State& state, std::uint64_t sweep, const Share& share,
+                      std::span<const VariableId> variables, float* sums) const;
   /// Links of the forest (of the fixed one, when it is redrawn).
   std::size_t forest_links() const;
 

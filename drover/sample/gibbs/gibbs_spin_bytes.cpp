@@ -190,11 +190,22 @@ constexpr std::size_t group_size = 4;
 // 2^32 p(x = 1) for each state of 4 + beyond neighbours, the upper two bytes in signed order.
 void fill_thresholds(float bias, const float* weights, unsigned beyond, std::uint8_t* table) {
   const unsigned entries = 16U << beyond;
+  // exp(-field), one exponential per neighbour while their products stay in range, else one per state.
+  double odds[256], most = std::abs(bias);
+  for (unsigned j = 0; j < 4 + beyond; ++j) most += std::abs(weights[j]);
+  odds[0] = std::exp(-static_cast<double>(bias));
+  for (unsigned j = 0; j < 4 + beyond; ++j) {
+    const double factor = std::exp(-static_cast<double>(weights[j]));
+    for (unsigned bits = 0; bits < 1U << j; ++bits) odds[bits | 1U << j] = odds[bits] * factor;
+  }
   for (unsigned bits = 0; bits < entries; ++bits) {
-    double field = bias;
-    for (unsigned j = 0; j < 4 + beyond; ++j)
-      if (bits >> j & 1) field += weights[j];
-    const double scaled = std::floor(0x1p32 / (1 + std::exp(-field)) + 0.5);
+    if (most > 500) {
+      double field = bias;
+      for (unsigned j = 0; j < 4 + beyond; ++j)
+        if (bits >> j & 1) field += weights[j];
+      odds[bits] = std::exp(-field);
+    }
+    const double scaled = std::floor(0x1p32 / (1 + odds[bits]) + 0.5);
     const auto word = static_cast<std::uint32_t>(std::min(scaled, 0x1p32 - 1)) ^ 0x80800000U;
     for (unsigned b = 0; b < 4; ++b) table[entries * b + bits] = static_cast<std::uint8_t>(word >> (8 * b));
   }

@@ -87,31 +87,40 @@ struct Checkerboard {
   }
 
   /// Draws every row of `count` sweeps, in each first colour 0, then colour 1: draw(sweep, colour, y) for
-  /// sweep < count and all y, in an order that keeps what it touches in cache and lets bands of rows run in
-  /// parallel. The result is that of the plain order. A half-sweep (sweep, colour) reads the rows y - 1, y,
-  /// y + 1 of the half-sweep before it only. So within a band half-sweep h follows one row behind half-sweep
-  /// h - 1, and leaves out the first and last h rows, which wait for the neighbouring band; when all bands
-  /// are done, these triangles on both sides of every border are filled, borders in parallel. Bands have at
-  /// least `band` rows where the lattice has; those below `parallel_from` sites are not worth threads.
+  /// sweep < count and all y, in the order of sweep_stretch(). The result is that of the plain order. Bands have
+  /// at least `band` rows where the lattice has; lattices below `parallel_from` sites are not worth threads.
   /// `count` is at most sweeps_together(band).
   template <class DrawRow>
   void sweep_rows(std::size_t count, std::size_t band, std::size_t parallel_from, DrawRow draw) const {
     assert(count <= sweeps_together(band));
-    const std::size_t bands = std::max<std::size_t>(1, height / band), steps = 2 * count;
-    const auto for_each_band = [&](auto body) {
-      const auto one = [&](std::size_t b) { body(b * height / bands, (b + 1) * height / bands); };
-      if (size() < parallel_from)
-        for (std::size_t b = 0; b < bands; ++b) one(b);
+    sweep_stretch(height, 2 * height, 2 * count, band, size() >= parallel_from, false,
+                  [&](std::size_t step, std::size_t row) { draw(step / 2, step % 2, row % height); });
+  }
+
+  /// Draws the rows first .. last of `steps` half-sweeps, draw(step, row), in an order that keeps what it touches in
+  /// cache and lets bands of rows run in parallel. A half-sweep reads the rows y - 1, y, y + 1 of the one before it
+  /// only. So within a band half-sweep h follows one row behind half-sweep h - 1, and leaves out the first and last
+  /// h rows, which wait for the neighbouring band; when all bands are done, these triangles on both sides of every
+  /// border are filled, borders in parallel. The border before the first row is one too, and with `both_ends` that
+  /// behind the last: their triangles reach beyond the stretch.
+  template <class DrawStep>
+  static void sweep_stretch(std::size_t first, std::size_t last, std::size_t steps, std::size_t band,
+                            bool parallel, bool both_ends, DrawStep draw) {
+    const std::size_t bands = std::max<std::size_t>(1, (last - first) / band);
+    const auto border = [&](std::size_t b) { return first + b * (last - first) / bands; };
+    const auto for_each = [&](std::size_t count, auto body) {
+      if (parallel)
+        parallel_for(std::size_t{0}, count, body);
       else
-        parallel_for(std::size_t{0}, bands, one);
+        for (std::size_t b = 0; b < count; ++b) body(b);
     };
-    for_each_band([&](std::size_t begin, std::size_t end) {
-      for (std::size_t front = begin; front < end; ++front)
-        for (std::size_t h = 0; h < steps && 2 * h <= front - begin; ++h) draw(h / 2, h % 2, front - h);
+    for_each(bands, [&](std::size_t b) {
+      for (std::size_t front = border(b); front < border(b + 1); ++front)
+        for (std::size_t h = 0; h < steps && 2 * h <= front - border(b); ++h) draw(h, front - h);
     });
-    for_each_band([&](std::size_t begin, std::size_t) {
+    for_each(bands + (both_ends ? 1 : 0), [&](std::size_t b) {
       for (std::size_t h = 1; h < steps; ++h)
-        for (std::size_t k = 0; k < 2 * h; ++k) draw(h / 2, h % 2, (begin + height - h + k) % height);
+        for (std::size_t row = border(b) - h; row < border(b) + h; ++row) draw(h, row);
     });
   }
 

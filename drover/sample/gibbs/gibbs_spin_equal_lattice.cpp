@@ -6,6 +6,7 @@
 #include <cassert>
 #include <cmath>
 #include <cstring>
+#include <type_traits>
 
 #include "drover/sample/lane_random_targets.hpp"
 
@@ -62,15 +63,17 @@ HWY_INLINE std::uint64_t one_word(const LaneRandom& random, std::uint32_t chain,
   return hn::GetLane(hn::BitCast(hn::Repartition<std::uint64_t, decltype(bytes)>(), v));
 }
 
-// Appends the places of the bits of a word. Two or fewer, as nearly always, take no branch on them.
-HWY_INLINE std::size_t append_places(std::uint64_t bits, std::uint32_t first,
-                                     std::uint32_t* HWY_RESTRICT list, std::size_t count) {
-  for (int k = 0; k < 2; ++k) {
-    list[count] = first + static_cast<std::uint32_t>(std::countr_zero(bits));
-    count += bits != 0 ? 1 : 0;
-    bits &= bits - 1;
-  }
-  for (; bits != 0; bits &= bits - 1)
+// A bit for every byte of a vector.
+using MaskWord = std::conditional_t<byte_lanes == 64, std::uint64_t,
+                                    std::conditional_t<byte_lanes == 32, std::uint32_t, std::uint16_t>>;
+
+// Appends the places of the bits of a word. One or none, as nearly always, take no branch on them.
+HWY_INLINE std::size_t append_places(MaskWord word, std::uint32_t first, std::uint32_t* HWY_RESTRICT list,
+                                     std::size_t count) {
+  std::uint64_t bits = word;
+  list[count] = first + static_cast<std::uint32_t>(std::countr_zero(bits));
+  count += bits != 0 ? 1 : 0;
+  for (bits &= bits - 1; HWY_UNLIKELY(bits != 0); bits &= bits - 1)
     list[count++] = first + static_cast<std::uint32_t>(std::countr_zero(bits));
   return count;
 }
@@ -92,7 +95,6 @@ HWY_INLINE void draw_sites(const EqualLatticeRow row, const LaneRandom& random, 
     for (std::size_t first = begin; first < end; first += 256) {
       WordVector words[vector_count];
       lane_words.draw(row.place + static_cast<std::uint32_t>(first / 256), words);
-      std::uint64_t equal[4] = {0, 0, 0, 0};
       for (std::size_t v = 0; v < vector_count; ++v) {
         const std::size_t j = first + v * byte_lanes;
         if (j >= end) break;
@@ -101,8 +103,9 @@ HWY_INLINE void draw_sites(const EqualLatticeRow row, const LaneRandom& random, 
         const auto threshold = hn::BitCast(signed_bytes, hn::TableLookupBytes(thresholds, sum));
         const auto bits = hn::BitCast(signed_bytes, words[v]);
         hn::StoreU(hn::IfThenElseZero(hn::RebindMask(d, hn::Lt(bits, threshold)), one), d, row.own + j);
-        hn::StoreMaskBits(signed_bytes, hn::Eq(bits, threshold),
-                          reinterpret_cast<std::uint8_t*>(equal) + v * byte_lanes / 8);
+        MaskWord equal = 0;
+        hn::StoreMaskBits(signed_bytes, hn::Eq(bits, threshold), reinterpret_cast<std::uint8_t*>(&equal));
+        ties = append_places(equal, static_cast<std::uint32_t>(j), tied, ties);
         if constexpr (counted) {
           std::uint8_t* const low = row.low_counts + j;
           std::uint8_t* const high = row.high_counts + j;
@@ -110,8 +113,6 @@ HWY_INLINE void draw_sites(const EqualLatticeRow row, const LaneRandom& random, 
           hn::StoreU(hn::Add(hn::LoadU(d, high), hn::TableLookupBytes(high_codes, sum)), d, high);
         }
       }
-      for (std::size_t w = 0; w < 4; ++w)
-        ties = append_places(equal[w], static_cast<std::uint32_t>(first + 64 * w), tied, ties);
     }
     for (std::size_t k = 0; k < ties; ++k) {
       const std::size_t j = tied[k];
@@ -250,7 +251,7 @@ std::size_t GibbsSpinEqualLattice::counts_of_row(std::size_t colour, std::size_t
 void GibbsSpinEqualLattice::mend_row(std::uint8_t* bytes, std::size_t colour, std::size_t y) const {
   const std::size_t count = board_.row_sites(colour, y);
   std::uint8_t* const first = bytes + row(colour, y);
-  std::memset(first + count, 0, row_bytes() - count);
+  std::memset(first + count, 0, margin);  // of a fixed length, so that it is no call; no more bytes are left
   first[-1] = lattice_.periodic_x ? first[count - 1] : no_neighbour;
   first[count] = lattice_.periodic_x ? first[0] : no_neighbour;
 }
@@ -284,79 +285,104 @@ void GibbsSpinEqualLattice::sweeps(State& state, std::uint64_t first, std::uint6
   run(state, first, count, sums.sums.data());
 }
 
-// What `sweeps` sweeps have counted in a row becomes conditionals. Sites at an open border have a neighbour
-// less, and are mended first, one by one.
-void GibbsSpinEqualLattice::add_conditionals(State& state, std::size_t y, std::size_t sweeps,
-                                             const Conditionals& conditionals, float* sums) const {
-  const auto &p = conditionals[neighbours_inside(y)], &p_border = conditionals[neighbours_inside(y) - 1];
-  const auto counts = [&](std::size_t shift) {
-    return state.room.data() + counts_of_row((shift + y) % 2, y);
+GibbsSpinEqualLattice::Rows::Rows(const GibbsSpinEqualLattice& kernel, State& state, bool counted)
+    : kernel_(kernel), state_(state), random_(state.seed, Stream::sweep) {
+  const auto probability = [&](int neighbours, int n) {
+    return kernel.probability(neighbours, n, state.inverse_temperature);
   };
-  if (!lattice_.periodic_x)
-    for (std::size_t x : {std::size_t{0}, board_.width - 1}) {
+  for (int neighbours = 2; neighbours <= 4; ++neighbours)
+    for (int n = 0; n <= neighbours; ++n)
+      conditionals_[neighbours][n] = static_cast<float>(probability(neighbours, n));
+  for (int inside = 3; inside <= 4; ++inside)
+    for (int border = 0; border < 2; ++border)
+      for (int n = 0; n <= inside - border; ++n) {
+        const std::uint64_t threshold = threshold_of(probability(inside - border, n));
+        laws_[inside].first[no_neighbour * border + n] = static_cast<std::uint8_t>(threshold >> 56 ^ 0x80);
+        laws_[inside].rest[no_neighbour * border + n] = threshold << 8 >> 8;
+      }
+  if (counted) state.room.resize(kernel.counts_of_row(2, 0), 0);
+}
+
+void GibbsSpinEqualLattice::Rows::draw(std::uint64_t sweep, std::size_t colour, std::size_t y,
+                                       const float* sums) const {
+  const Checkerboard& board = kernel_.board_;
+  std::uint8_t* const bytes = state_.bytes.data();
+  const std::size_t number = colour * board.height + y, units = (kernel_.row_bytes() + 255) / 256;
+  const std::uint8_t* const level = bytes + kernel_.row(1 - colour, y);
+  std::uint8_t* const counts = sums ? state_.room.data() + kernel_.counts_of_row(colour, y) : nullptr;
+  const EqualLatticeRow drawn{
+      .sites = board.row_sites(colour, y),
+      .own = bytes + kernel_.row(colour, y),
+      .up = bytes + kernel_.row(1 - colour, kernel_.above(y)),
+      .level = level,
+      .beside = Checkerboard::shift(colour, y) ? level + 1 : level - 1,
+      .down = bytes + kernel_.row(1 - colour, kernel_.below(y)),
+      .law = &laws_[kernel_.neighbours_inside(y)],
+      .low_counts = counts,
+      .high_counts = sums ? counts + kernel_.row_bytes() : nullptr,
+      .place = static_cast<std::uint32_t>(number * units),
+      .tie_place = static_cast<std::uint32_t>(2 * board.height * units + number * kernel_.row_bytes())};
+  HWY_DYNAMIC_DISPATCH(draw_equal_row)(drawn, random_, state_.chain, sweep);
+  kernel_.mend_row(bytes, colour, y);
+}
+
+std::uint64_t GibbsSpinEqualLattice::Rows::next_part(std::uint64_t sweeps, bool counted) {
+  return counted ? sweeps / ((sweeps + most_counted - 1) / most_counted) : sweeps;
+}
+
+// Sites at an open border have a neighbour less, and are mended first, one by one.
+void GibbsSpinEqualLattice::Rows::close(std::size_t y, std::uint64_t sweeps, float* sums) const {
+  const std::size_t width = kernel_.board_.width, row_bytes = kernel_.row_bytes();
+  const int inside = kernel_.neighbours_inside(y);
+  const auto &p = conditionals_[inside], &p_border = conditionals_[inside - 1];
+  const auto counts = [&](std::size_t shift) {
+    return state_.room.data() + kernel_.counts_of_row((shift + y) % 2, y);
+  };
+  if (!kernel_.lattice_.periodic_x)
+    for (std::size_t x : {std::size_t{0}, width - 1}) {
       const std::uint8_t* const pairs = counts(x % 2) + x / 2;
-      const int count[4] = {pairs[0] & 15, pairs[0] >> 4, pairs[row_bytes()] & 15, pairs[row_bytes()] >> 4};
+      const int count[4] = {pairs[0] & 15, pairs[0] >> 4, pairs[row_bytes] & 15, pairs[row_bytes] >> 4};
       float mend = static_cast<float>(sweeps) * (p_border[0] - p[0]);
       for (std::size_t n = 0; n < 4; ++n)
         mend += static_cast<float>(count[n]) * (p_border[n + 1] - p_border[0] - p[n + 1] + p[0]);
       sums[x] += mend;
     }
-  HWY_DYNAMIC_DISPATCH(add_counted)(counts(0), counts(1), row_bytes(), board_.width, sweeps, p.data(), sums);
+  HWY_DYNAMIC_DISPATCH(add_counted)(counts(0), counts(1), row_bytes, width, sweeps, p.data(), sums);
 }
 
 void GibbsSpinEqualLattice::run(State& state, std::uint64_t first, std::uint64_t count, float* sums) const {
-  const LaneRandom random(state.seed, Stream::sweep);
-  Conditionals conditionals{};
-  for (int neighbours = 2; neighbours <= 4; ++neighbours)
-    for (int n = 0; n <= neighbours; ++n)
-      conditionals[neighbours][n] = static_cast<float>(probability(neighbours, n, state.inverse_temperature));
-  std::array<Law, 5> laws;  // by the number of neighbours inside
-  for (int inside = 3; inside <= 4; ++inside)
-    for (int border = 0; border < 2; ++border)
-      for (int n = 0; n <= inside - border; ++n) {
-        const std::uint64_t threshold =
-            threshold_of(probability(inside - border, n, state.inverse_temperature));
-        laws[inside].first[no_neighbour * border + n] = static_cast<std::uint8_t>(threshold >> 56 ^ 0x80);
-        laws[inside].rest[no_neighbour * border + n] = threshold << 8 >> 8;
-      }
-  if (sums) state.room.resize(counts_of_row(2, 0), 0);
-  std::uint8_t* const bytes = state.bytes.data();
-  const std::size_t units = (row_bytes() + 255) / 256;
+  const Rows rows(*this, state, sums != nullptr);
   std::uint64_t done = 0;
   const auto draw = [&](std::size_t sweep, std::size_t colour, std::size_t y) {
-    const std::size_t number = colour * board_.height + y;
-    const std::uint8_t* const level = bytes + row(1 - colour, y);
-    std::uint8_t* const counts = sums ? state.room.data() + counts_of_row(colour, y) : nullptr;
-    const EqualLatticeRow drawn{
-        .sites = board_.row_sites(colour, y),
-        .own = bytes + row(colour, y),
-        .up = bytes + row(1 - colour, above(y)),
-        .level = level,
-        .beside = Checkerboard::shift(colour, y) ? level + 1 : level - 1,
-        .down = bytes + row(1 - colour, below(y)),
-        .law = &laws[neighbours_inside(y)],
-        .low_counts = counts,
-        .high_counts = sums ? counts + row_bytes() : nullptr,
-        .place = static_cast<std::uint32_t>(number * units),
-        .tie_place = static_cast<std::uint32_t>(2 * board_.height * units + number * row_bytes())};
-    HWY_DYNAMIC_DISPATCH(draw_equal_row)(drawn, random, state.chain, first + done + sweep);
-    mend_row(bytes, colour, y);
+    rows.draw(first + done + sweep, colour, y, sums);
   };
   while (done < count) {
-    // Counts are added up in equal parts of the call.
-    const std::uint64_t parts = sums ? (count - done + most_counted - 1) / most_counted : 1;
-    const std::uint64_t end = done + (count - done) / parts, begin = done;
-    while (done < end) {
-      const std::uint64_t together = std::min<std::uint64_t>(board_.sweeps_together(band), end - done);
+    const std::uint64_t end = done + Rows::next_part(count - done, sums != nullptr), begin = done;
+    for (std::uint64_t together = 0; done < end; done += together) {
+      together = std::min<std::uint64_t>(board_.sweeps_together(band), end - done);
       board_.sweep_rows(together, band, 1 << 18, draw);
-      done += together;
     }
     if (sums)
-      parallel_for(IndexRange(0, board_.height, 64), [&](const IndexRange& rows) {
-        for (std::size_t y = rows.begin(); y != rows.end(); ++y)
-          add_conditionals(state, y, done - begin, conditionals, sums + y * board_.width);
+      parallel_for(IndexRange(0, board_.height, 64), [&](const IndexRange& range) {
+        for (std::size_t y = range.begin(); y != range.end(); ++y)
+          rows.close(y, end - begin, sums + y * board_.width);
       });
   }
+}
+
+void GibbsSpinEqualLattice::load_row(const State& state, std::size_t colour, std::size_t y,
+                                     std::uint64_t* words) const {
+  std::fill_n(words, row_words(), 0);
+  const std::uint8_t* const bytes = state.bytes.data() + row(colour, y);
+  for (std::size_t j = 0; j < board_.row_sites(colour, y); ++j)
+    words[j / 64] |= std::uint64_t{bytes[j]} << j % 64;
+}
+
+void GibbsSpinEqualLattice::store_row(State& state, std::size_t colour, std::size_t y,
+                                      const std::uint64_t* words) const {
+  std::uint8_t* const bytes = state.bytes.data() + row(colour, y);
+  for (std::size_t j = 0; j < board_.row_sites(colour, y); ++j) bytes[j] = words[j / 64] >> j % 64 & 1;
+  mend_row(state.bytes.data(), colour, y);
 }
 
 void GibbsSpinEqualLattice::read(const State& state, std::uint32_t, std::span<Value> values) const {
@@ -385,11 +411,11 @@ void GibbsSpinEqualLattice::write(State& state, std::uint32_t, std::span<const V
   }
 }
 
-// Sums are counts: sum_i x_i (field - weight / 2 * neighbours_i) + weight * pairs of ones.
-void GibbsSpinEqualLattice::log_scores(const State& state, std::span<double> scores) const {
+GibbsSpinEqualLattice::Counts GibbsSpinEqualLattice::score_parts(const State& state, std::size_t begin,
+                                                                 std::size_t end) const {
   auto* const bytes = const_cast<std::uint8_t*>(state.bytes.data());  // only read
   std::uint64_t all_ones = 0, neighbours_of_ones = 0, all_pairs = 0;
-  for (std::size_t y = 0; y < board_.height; ++y) {
+  for (std::size_t y = begin; y < end; ++y) {
     for (std::size_t colour = 0; colour < 2; ++colour) {
       const std::uint8_t* const level = bytes + row(1 - colour, y);
       EqualLatticeRow counted{};
@@ -407,9 +433,18 @@ void GibbsSpinEqualLattice::log_scores(const State& state, std::span<double> sco
       for (std::size_t x : {std::size_t{0}, board_.width - 1})
         neighbours_of_ones -= bytes[row((x + y) % 2, y) + x / 2];
   }
-  scores[0] =
-      lattice_.log_constant + lattice_.field * static_cast<double>(all_ones) +
-      lattice_.weight * (static_cast<double>(all_pairs) - static_cast<double>(neighbours_of_ones) / 2);
+  return {all_ones, neighbours_of_ones, all_pairs};
+}
+
+// sum_i x_i (field - weight / 2 * neighbours_i) + weight * pairs of ones.
+double GibbsSpinEqualLattice::score_of(const Counts& counts) const {
+  const auto [ones, neighbours, pairs] = counts;
+  return lattice_.log_constant + lattice_.field * static_cast<double>(ones) +
+         lattice_.weight * (static_cast<double>(pairs) - static_cast<double>(neighbours) / 2);
+}
+
+void GibbsSpinEqualLattice::log_scores(const State& state, std::span<double> scores) const {
+  scores[0] = score_of(score_parts(state, 0, board_.height));
 }
 
 }  // namespace drover

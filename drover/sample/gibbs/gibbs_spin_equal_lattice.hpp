@@ -79,8 +79,39 @@ class GibbsSpinEqualLattice {
   };
   static constexpr std::uint8_t no_neighbour = 8;
 
+  /// Draws rows of a State in any order that is right (Checkerboard::sweep_stretch).
+  class Rows {
+   public:
+    /// `counted`: conditionals are wanted.
+    Rows(const GibbsSpinEqualLattice& kernel, State& state, bool counted);
+    /// Counts towards the row's sums unless `sums` is null.
+    void draw(std::uint64_t sweep, std::size_t colour, std::size_t y, const float* sums) const;
+    /// How many of so many sweeps are drawn before close() turns what was counted into sums: equal parts, so that the
+    /// sums do not depend on who draws.
+    static std::uint64_t next_part(std::uint64_t sweeps, bool counted);
+    /// Adds what `sweeps` sweeps have counted in a row to its sums.
+    void close(std::size_t y, std::uint64_t sweeps, float* sums) const;
+
+   private:
+    const GibbsSpinEqualLattice& kernel_;
+    State& state_;
+    LaneRandom random_;
+    std::array<std::array<float, 5>, 5> conditionals_{};  ///< p_n by number of neighbours and n
+    std::array<Law, 5> laws_;                             ///< by the number of neighbours inside
+  };
+  Rows rows(State& state, bool counted) const { return {*this, state, counted}; }
+
+  /// For a chain that lies on several ranks: a row's states, as they travel.
+  std::size_t row_words() const { return row_bytes() / 64; }
+  void load_row(const State& state, std::size_t colour, std::size_t y, std::uint64_t* words) const;
+  void store_row(State& state, std::size_t colour, std::size_t y, const std::uint64_t* words) const;
+  /// What the log score of rows begin .. end counts: ones, their neighbours, pairs of ones; and the log score.
+  using Counts = std::array<std::uint64_t, 3>;
+  Counts score_parts(const State& state, std::size_t begin, std::size_t end) const;
+  double score_of(const Counts& counts) const;
+  const Checkerboard& board() const { return board_; }
+
  private:
-  using Conditionals = std::array<std::array<float, 5>, 5>;  ///< p_n by number of neighbours and n
   /// p(x = 1) with `neighbours` neighbours of which n are 1.
   long double probability(int neighbours, int n, float inverse_temperature) const;
   std::size_t above(std::size_t y) const;  ///< the neighbouring rows; row `height` is the zero row
@@ -93,8 +124,6 @@ class GibbsSpinEqualLattice {
   std::size_t counts_of_row(std::size_t colour, std::size_t y) const;
   /// Clears what lies behind a row's sites and sets the bytes beyond its ends.
   void mend_row(std::uint8_t* bytes, std::size_t colour, std::size_t y) const;
-  void add_conditionals(State& state, std::size_t y, std::size_t sweeps, const Conditionals& conditionals,
-                        float* sums) const;
   void run(State& state, std::uint64_t first, std::uint64_t count, float* sums) const;
 
   EqualLattice lattice_;

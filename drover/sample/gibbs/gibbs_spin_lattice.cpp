@@ -164,8 +164,8 @@ GibbsSpinLattice::GibbsSpinLattice(const Lattice& lattice)
   const std::size_t count = 2 * board_.height * terms_stride(board_);
   resize(weights_, count, 0.0f);
   resize(odds_, count, 1.0f);
-  double largest = 0;
-  for (std::size_t y = 0; y < board_.height; ++y)
+  const auto put_row = [&](std::size_t y) {
+    double largest = 0;
     for (std::size_t x = 0; x < board_.width; ++x) {
       const std::size_t i = y * board_.width + x, colour = (x + y) % 2;
       const std::size_t at = terms_row(board_, colour, y) + x / 2;
@@ -184,24 +184,37 @@ GibbsSpinLattice::GibbsSpinLattice(const Lattice& lattice)
                                               std::abs(lattice.down[i]) + std::abs(lattice.right[left]) +
                                               std::abs(lattice.down[above]));
     }
+    return largest;
+  };
+  const double largest = parallel_max(IndexRange(0, board_.height, 64), 0, [&](const IndexRange& rows) {
+    double most = 0;
+    for (std::size_t y = rows.begin(); y != rows.end(); ++y) most = std::max(most, put_row(y));
+    return most;
+  });
   moderate_ = largest <= 80;
 }
 
-void GibbsSpinLattice::draw_row(State& state, std::uint64_t sweep, std::size_t colour, std::size_t y,
-                                float* sums) const {
-  const LaneRandom random(state.seed, Stream::sweep);
-  const bool odds = moderate_ && state.inverse_temperature == 1;
-  const LatticeRow row = row_of(board_, odds ? odds_ : weights_, state.words.data(), colour, y);
-  const auto place = static_cast<std::uint32_t>((colour * board_.height + y) * board_.row_words());
+GibbsSpinLattice::Rows::Rows(const GibbsSpinLattice& kernel, State& state)
+    : kernel_(kernel),
+      state_(state),
+      random_(state.seed, Stream::sweep),
+      odds_(kernel.moderate_ && state.inverse_temperature == 1) {}
+
+void GibbsSpinLattice::Rows::draw(std::uint64_t sweep, std::size_t colour, std::size_t y, float* sums) const {
+  const Checkerboard& board = kernel_.board_;
+  const LatticeRow row =
+      row_of(board, odds_ ? kernel_.odds_ : kernel_.weights_, state_.words.data(), colour, y);
+  const auto place = static_cast<std::uint32_t>((colour * board.height + y) * board.row_words());
   HWY_DYNAMIC_DISPATCH(draw_lattice_row)
-  (row, odds, state.inverse_temperature, random, state.chain, sweep, place, sums);
-  board_.mend_row(state.words.data(), colour, y);
+  (row, odds_, state_.inverse_temperature, random_, state_.chain, sweep, place, sums);
+  board.mend_row(state_.words.data(), colour, y);
 }
 
 void GibbsSpinLattice::run(State& state, std::uint64_t first, std::uint64_t count, float* sums) const {
+  const Rows rows(*this, state);
   std::uint64_t done = 0;
   const auto draw = [&](std::size_t sweep, std::size_t colour, std::size_t y) {
-    draw_row(state, first + done + sweep, colour, y, sums ? sums + y * board_.width : nullptr);
+    rows.draw(first + done + sweep, colour, y, sums ? sums + y * board_.width : nullptr);
   };
   for (std::uint64_t together = 0; done < count; done += together) {
     together = std::min<std::uint64_t>(board_.sweeps_together(band), count - done);
@@ -209,17 +222,17 @@ void GibbsSpinLattice::run(State& state, std::uint64_t first, std::uint64_t coun
   }
 }
 
-WholeSum GibbsSpinLattice::score_of(const State& state, std::size_t begin, std::size_t end) const {
+WholeSum::Parts GibbsSpinLattice::score_parts(const State& state, std::size_t begin, std::size_t end) const {
   auto* const words = const_cast<std::uint64_t*>(state.words.data());  // only read
   WholeSum sum;
   for (std::size_t colour = 0; colour < 2; ++colour)
     for (std::size_t y = begin; y < end; ++y)
       sum.add(HWY_DYNAMIC_DISPATCH(score_row)(row_of(board_, weights_, words, colour, y)));
-  return sum;
+  return sum.parts();
 }
 
 void GibbsSpinLattice::log_scores(const State& state, std::span<double> scores) const {
-  scores[0] = log_constant_ + score_of(state, 0, board_.height).value();
+  scores[0] = score_of(score_parts(state, 0, board_.height));
 }
 
 }  // namespace drover

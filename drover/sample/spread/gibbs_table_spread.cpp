@@ -86,10 +86,8 @@ GibbsTableSpread::GibbsTableSpread(const Graph& graph, GibbsTableChain::Options 
   for (std::size_t c = 0; c < kernel_.colours(); ++c) {
     boundary_.push_back(ranges_of(plan.shares[c].boundary));
     inner_.push_back(ranges_of(plan.shares[c].inner));
-    exchanges_.push_back(plan.routes[c].empty()
-                             ? nullptr
-                             : std::make_unique<UnitExchange>(ranks, plan.routes[c], wide_ ? 4 : 2));
   }
+  exchanges_ = unit_exchanges(ranks, plan, wide_ ? 4 : 2);
   std::vector<bool> own(graph.size(), false);
   for (std::uint32_t g : own_groups_)
     for (std::uint32_t s = 0; s < layout.groups[g].count; ++s)

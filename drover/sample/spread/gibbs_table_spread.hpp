@@ -44,6 +44,12 @@ class GibbsTableSpread {
     kernel_.set_inverse_temperatures(state, inverse_temperatures);
   }
 
+  std::size_t colours() const { return kernel_.colours(); }
+  /// What leaves this rank in a sweep.
+  std::size_t bytes_per_sweep() const { return drover::bytes_per_sweep(exchanges_); }
+  std::size_t messages_per_sweep() const { return drover::messages_per_sweep(exchanges_); }
+  std::size_t exchanges_per_sweep() const { return drover::exchanges_per_sweep(exchanges_); }
+
  private:
   using Ranges = std::vector<GibbsTableChain::GroupRange>;
   void run(State& state, std::uint64_t sweep, float* sums) const;
@@ -54,8 +60,8 @@ class GibbsTableSpread {
   GibbsTableChain kernel_;
   bool wide_;
   std::vector<std::uint32_t> own_groups_, own_entries_;
-  std::vector<Ranges> boundary_, inner_;                  ///< by colour
-  std::vector<std::unique_ptr<UnitExchange>> exchanges_;  ///< by colour; null where nothing ever travels
+  std::vector<Ranges> boundary_, inner_;  ///< by colour
+  UnitExchanges exchanges_;
 };
 
 }  // namespace drover

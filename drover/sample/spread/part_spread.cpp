@@ -6,7 +6,7 @@ PartSpread::PartSpread(HeldPart part, const Ranks& ranks)
     : ranks_(ranks),
       part_(std::move(part)),
       kernel_(std::move(part_.graph)),
-      exchanges_(unit_exchanges(ranks, part_.plan)) {}
+      exchanges_(unit_exchanges(ranks, part_.plan, 1)) {}
 
 WholeSum PartSpread::score_of(const State& state) const {
   if (part_.terms.empty()) return kernel_.score_of(state, part_.plan.own);

@@ -42,13 +42,6 @@ WorkGraph unit_graph(const SpinGraph& pairs, const GibbsSpinChain::Places& place
   return work;
 }
 
-UnitExchanges unit_exchanges(const Ranks& ranks, const SpreadPlan& plan) {
-  UnitExchanges exchanges;
-  for (const auto& routes : plan.routes)
-    exchanges.push_back(routes.empty() ? nullptr : std::make_unique<UnitExchange>(ranks, routes, 1));
-  return exchanges;
-}
-
 void sweep_shares(const GibbsSpinChain& kernel, const SpreadPlan& plan, const std::vector<bool>& twice,
                   const UnitExchanges& exchanges, GibbsSpinChain::State& state, std::uint64_t sweep,
                   float* all_sums) {
@@ -63,23 +56,6 @@ void sweep_shares(const GibbsSpinChain& kernel, const SpreadPlan& plan, const st
       exchanges[c]->finish(
           [&](std::uint32_t unit, const std::uint64_t* words) { state.words[unit] = *words; });
   }
-}
-
-std::size_t bytes_per_sweep(const UnitExchanges& exchanges) {
-  std::size_t bytes = 0;
-  for (const auto& exchange : exchanges) bytes += exchange ? exchange->bytes() : 0;
-  return bytes;
-}
-
-std::size_t messages_per_sweep(const UnitExchanges& exchanges) {
-  std::size_t messages = 0;
-  for (const auto& exchange : exchanges) messages += exchange ? exchange->messages() : 0;
-  return messages;
-}
-
-std::size_t exchanges_per_sweep(const UnitExchanges& exchanges) {
-  return static_cast<std::size_t>(
-      std::ranges::count_if(exchanges, [](const auto& exchange) { return exchange != nullptr; }));
 }
 
 SpinSpread::SpinSpread(const SpinGraph& graph, Colouring colouring, std::vector<bool> twice,
@@ -111,7 +87,7 @@ SpinSpread::SpinSpread(const SpinGraph& graph, Colouring colouring, std::vector<
     for (const auto* list : {&share.boundary, &share.inner})
       for (std::uint32_t unit : *list) held[unit] = true;
   kernel_ = std::make_unique<GibbsSpinChain>(graph, std::move(places), held, std::move(entry_of));
-  exchanges_ = unit_exchanges(ranks, plan_);
+  exchanges_ = unit_exchanges(ranks, plan_, 1);
 }
 
 void SpinSpread::gather(State& state) const {
@@ -127,6 +103,15 @@ void SpinSpread::gather(State& state) const {
       std::memcpy(&unit, part.data() + at, sizeof(unit));
       std::memcpy(&state.words[unit], part.data() + at + sizeof(unit), sizeof(std::uint64_t));
     }
+}
+
+double SpinSpread::inner_share() const {
+  std::size_t inner = 0, all = 0;
+  for (std::size_t c = 0; c < plan_.shares.size(); ++c) {
+    inner += exchanges_[c] ? plan_.shares[c].inner.size() : 0;
+    all += plan_.shares[c].inner.size() + plan_.shares[c].boundary.size();
+  }
+  return static_cast<double>(inner) / static_cast<double>(std::max<std::size_t>(1, all));
 }
 
 void SpinSpread::read(const State& state, std::span<Value> values) const {

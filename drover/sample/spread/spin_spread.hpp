@@ -12,14 +12,6 @@
 
 namespace drover {
 
-/// By colour; null where nothing ever travels.
-using UnitExchanges = std::vector<std::unique_ptr<UnitExchange>>;
-UnitExchanges unit_exchanges(const Ranks& ranks, const SpreadPlan& plan);
-/// What leaves a rank in a sweep: bytes, messages, and exchanges, which are colours that travel.
-std::size_t bytes_per_sweep(const UnitExchanges& exchanges);
-std::size_t messages_per_sweep(const UnitExchanges& exchanges);
-std::size_t exchanges_per_sweep(const UnitExchanges& exchanges);
-
 /// One sweep, colour by colour: what others wait for, its exchange begun, the rest while it travels. `sums`
 /// may be null; colours drawn `twice` are of duals, which have none.
 void sweep_shares(const GibbsSpinChain& kernel, const SpreadPlan& plan, const std::vector<bool>& twice,
@@ -60,6 +52,8 @@ class SpinSpread {
   std::size_t bytes_per_sweep() const { return drover::bytes_per_sweep(exchanges_); }
   std::size_t messages_per_sweep() const { return drover::messages_per_sweep(exchanges_); }
   std::size_t exchanges_per_sweep() const { return drover::exchanges_per_sweep(exchanges_); }
+  /// The share of its units that are drawn while messages travel.
+  double inner_share() const;
 
  private:
   const Ranks& ranks_;

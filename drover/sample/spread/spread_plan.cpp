@@ -108,4 +108,29 @@ UnitExchange::UnitExchange(const Ranks& ranks, std::span<const UnitRoute> routes
   exchange_ = ranks.exchange(places);
 }
 
+UnitExchanges unit_exchanges(const Ranks& ranks, const SpreadPlan& plan, std::size_t words_per_unit) {
+  UnitExchanges exchanges;
+  for (const auto& routes : plan.routes)
+    exchanges.push_back(routes.empty() ? nullptr
+                                       : std::make_unique<UnitExchange>(ranks, routes, words_per_unit));
+  return exchanges;
+}
+
+std::size_t bytes_per_sweep(const UnitExchanges& exchanges) {
+  std::size_t bytes = 0;
+  for (const auto& exchange : exchanges) bytes += exchange ? exchange->bytes() : 0;
+  return bytes;
+}
+
+std::size_t messages_per_sweep(const UnitExchanges& exchanges) {
+  std::size_t messages = 0;
+  for (const auto& exchange : exchanges) messages += exchange ? exchange->messages() : 0;
+  return messages;
+}
+
+std::size_t exchanges_per_sweep(const UnitExchanges& exchanges) {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(exchanges, [](const auto& exchange) { return exchange != nullptr; }));
+}
+
 }  // namespace drover

@@ -80,4 +80,13 @@ class UnitExchange {
   std::unique_ptr<Exchange> exchange_;
 };
 
+/// By colour; null where nothing ever travels.
+using UnitExchanges = std::vector<std::unique_ptr<UnitExchange>>;
+/// Of units of so many words.
+UnitExchanges unit_exchanges(const Ranks& ranks, const SpreadPlan& plan, std::size_t words_per_unit);
+/// What leaves a rank in a sweep: bytes, messages, and exchanges, which are colours that travel.
+std::size_t bytes_per_sweep(const UnitExchanges& exchanges);
+std::size_t messages_per_sweep(const UnitExchanges& exchanges);
+std::size_t exchanges_per_sweep(const UnitExchanges& exchanges);
+
 }  // namespace drover

@@ -1,0 +1,177 @@
+#include "drover/sample/spread/primal_dual_mixture_spread.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "drover/compile/table_graph.hpp"
+#include "drover/core/error.hpp"
+
+namespace drover {
+
+namespace {
+
+constexpr std::uint32_t unit_variables = 16, lane_count = TreePrimalDual::lane_count;
+
+/// use(v) for the variables of a unit.
+template <class Use>
+void for_variables(std::size_t unit, std::size_t size, Use use) {
+  for (std::size_t v = unit * unit_variables; v < std::min(size, (unit + 1) * unit_variables); ++v)
+    use(static_cast<VariableId>(v));
+}
+
+/// Units of neighbouring variables, and how many factors lie between two of them.
+WorkGraph mixture_work(const Graph& graph, const Adjacency& near, std::size_t units) {
+  WorkGraph work;
+  std::vector<std::uint32_t> shared(units, 0), touched;
+  work.offsets.push_back(0);
+  for (std::size_t u = 0; u < units; ++u) {
+    touched.clear();
+    std::uint32_t cost = 0;
+    for_variables(u, graph.size(), [&](VariableId v) {
+      cost += graph.cardinalities[v] * static_cast<std::uint32_t>(1 + near.of(v).size());
+      for (VariableId w : near.of(v)) {
+        const std::uint32_t other = w / unit_variables;
+        if (other == u) continue;
+        if (shared[other]++ == 0) touched.push_back(other);
+      }
+    });
+    work.work.push_back(cost);
+    for (std::uint32_t other : touched) {
+      work.neighbours.push_back(other);
+      work.shared.push_back(shared[other]);
+      shared[other] = 0;
+    }
+    work.offsets.push_back(work.neighbours.size());
+  }
+  return work;
+}
+
+}  // namespace
+
+PrimalDualMixtureSpread::PrimalDualMixtureSpread(const Graph& graph, std::vector<std::vector<Value>> starts,
+                                                 const Ranks& ranks)
+    : ranks_(ranks),
+      kernel_(graph, ForestChoice::none, std::move(starts)),
+      wide_(graph.max_cardinality() > 256) {
+  const std::size_t units = (graph.size() + unit_variables - 1) / unit_variables;
+  const Adjacency near = adjacency(graph);
+  const std::vector<std::uint32_t> owner = ranks.divide(mixture_work(graph, near, units));
+  const std::size_t colour_begin[] = {0, units};
+  SpreadPlan plan = spread_plan(ranks, colour_begin, owner, {false}, [&](std::size_t unit, const auto& see) {
+    for_variables(unit, graph.size(), [&](VariableId v) {
+      for (VariableId w : near.of(v)) see(w / unit_variables);
+    });
+  });
+  exchanges_ = unit_exchanges(ranks, plan, words_per_unit());
+  const auto list = [&](std::span<const std::uint32_t> some, std::vector<VariableId>& variables) {
+    for (std::uint32_t unit : some)
+      for_variables(unit, graph.size(), [&](VariableId v) { variables.push_back(v); });
+  };
+  list(plan.shares[0].boundary, boundary_);
+  list(plan.shares[0].inner, inner_);
+  own_units_ = std::move(plan.own);
+
+  std::vector<bool> own(graph.size(), false), touched(graph.size(), false);
+  for (const auto* variables : {&boundary_, &inner_})
+    for (VariableId v : *variables) own[v] = touched[v] = true;
+  const std::vector<std::size_t> offsets = conditional_offsets(graph);
+  share_.conditional_offset.assign(graph.size(), 0);
+  for (std::size_t v = 0; v < graph.size(); ++v) {
+    share_.conditional_offset[v] = own_entries_.size();
+    for (std::size_t e = offsets[v]; own[v] && e < offsets[v + 1]; ++e)
+      own_entries_.push_back(static_cast<std::uint32_t>(e));
+  }
+  const DualPlan& duals = kernel_.plan();
+  for (std::size_t l = 0; l < duals.links.size(); ++l) {
+    const DualLink& link = duals.links[l];
+    if (!own[link.first] && !own[link.second]) continue;
+    share_.links.push_back(static_cast<std::uint32_t>(l));
+    touched[link.first] = touched[link.second] = true;
+  }
+  for (std::size_t m = duals.first_free_mixture; m < duals.mixtures.size(); ++m) {
+    const PlacedMixture& mixture = duals.mixtures[m];
+    const std::span scope(duals.scopes.data() + mixture.scope_begin, mixture.scope_end - mixture.scope_begin);
+    if (std::ranges::none_of(scope, [&](VariableId v) { return own[v]; })) continue;
+    share_.mixtures.push_back(static_cast<std::uint32_t>(m));
+    for (VariableId v : scope) touched[v] = true;
+  }
+  for (std::size_t v = 0; v < graph.size(); ++v)
+    if (touched[v]) share_.touched.push_back(static_cast<VariableId>(v));
+}
+
+std::size_t PrimalDualMixtureSpread::words_per_unit() const {
+  return unit_variables * lane_count * (wide_ ? 2 : 1) / sizeof(std::uint64_t);
+}
+
+void PrimalDualMixtureSpread::load(const State& state, std::uint32_t unit, std::uint64_t* words) const {
+  const std::size_t first = std::size_t{unit} * unit_variables * lane_count,
+                    count = std::min<std::size_t>(unit_variables * lane_count, state.values.size() - first);
+  std::fill_n(words, words_per_unit(), 0);
+  auto* const bytes = reinterpret_cast<std::uint8_t*>(words);
+  if (wide_)
+    std::memcpy(bytes, state.values.data() + first, count * sizeof(Value));
+  else
+    for (std::size_t k = 0; k < count; ++k) bytes[k] = static_cast<std::uint8_t>(state.values[first + k]);
+}
+
+void PrimalDualMixtureSpread::store(State& state, std::uint32_t unit, const std::uint64_t* words) const {
+  const std::size_t first = std::size_t{unit} * unit_variables * lane_count,
+                    count = std::min<std::size_t>(unit_variables * lane_count, state.values.size() - first);
+  const auto* const bytes = reinterpret_cast<const std::uint8_t*>(words);
+  if (wide_)
+    std::memcpy(state.values.data() + first, bytes, count * sizeof(Value));
+  else
+    std::copy_n(bytes, count, state.values.data() + first);
+}
+
+void PrimalDualMixtureSpread::run(State& state, std::uint64_t sweep, float* sums) const {
+  kernel_.draw_duals(state, sweep, share_);
+  kernel_.draw_variables(state, sweep, share_, boundary_, sums);
+  if (exchanges_[0])
+    exchanges_[0]->begin([&](std::uint32_t unit, std::uint64_t* words) { load(state, unit, words); });
+  kernel_.draw_variables(state, sweep, share_, inner_, sums);
+  if (exchanges_[0])
+    exchanges_[0]->finish([&](std::uint32_t unit, const std::uint64_t* words) { store(state, unit, words); });
+}
+
+void PrimalDualMixtureSpread::gather(State& state) const {
+  const std::size_t bytes_per_unit = words_per_unit() * sizeof(std::uint64_t);
+  std::string bytes;
+  std::vector<std::uint64_t> words(words_per_unit());
+  for (std::uint32_t unit : own_units_) {
+    load(state, unit, words.data());
+    bytes.append(reinterpret_cast<const char*>(&unit), sizeof(unit));
+    bytes.append(reinterpret_cast<const char*>(words.data()), bytes_per_unit);
+  }
+  for (const std::string& part : ranks_.gather(std::move(bytes)))
+    for (std::size_t at = 0; at < part.size(); at += sizeof(std::uint32_t) + bytes_per_unit) {
+      std::uint32_t unit = 0;
+      std::memcpy(&unit, part.data() + at, sizeof(unit));
+      std::memcpy(words.data(), part.data() + at + sizeof(unit), bytes_per_unit);
+      store(state, unit, words.data());
+    }
+}
+
+void PrimalDualMixtureSpread::read(const State& state, std::uint32_t lane, std::span<Value> values) const {
+  State whole = state;
+  gather(whole);
+  if (ranks_.is_first()) kernel_.read(whole, lane, values);
+}
+
+void PrimalDualMixtureSpread::log_scores(const State& state, std::span<double> scores) const {
+  State whole = state;
+  gather(whole);
+  if (ranks_.is_first()) kernel_.log_scores(whole, scores);
+  std::string bytes(reinterpret_cast<const char*>(scores.data()), scores.size_bytes());
+  ranks_.broadcast(bytes);
+  std::memcpy(scores.data(), bytes.data(), bytes.size());
+}
+
+void PrimalDualMixtureSpread::set_inverse_temperatures(State& state,
+                                                       std::span<const float> inverse_temperatures) const {
+  if (inverse_temperatures[0] != 1)
+    throw Error(ErrorKind::misfit, "primal-dual sampling on several ranks knows temperature 1 only");
+  kernel_.set_inverse_temperatures(state, inverse_temperatures);
+}
+
+}  // namespace drover
