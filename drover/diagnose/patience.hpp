@@ -26,7 +26,9 @@ void patient_sort(std::vector<T>& values, StopCheck& check) {
     check.step(stretch);
   }
   if (size <= stretch) return;
+  check.ask();
   std::vector<T> merged(size);
+  check.ask();
   for (std::size_t width = stretch; width < size; width *= 2) {
     for (std::size_t begin = 0; begin < size; begin += 2 * width) {
       const std::size_t middle = std::min(begin + width, size), end = std::min(begin + 2 * width, size);

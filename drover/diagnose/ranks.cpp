@@ -12,8 +12,13 @@ namespace drover {
 
 std::vector<double> rank_normalise(std::span<const double> values, const RunControl& control) {
   StopCheck check = diagnosis_check(control);
+  check.ask();  // taking so much memory is a step of its own
   std::vector<std::pair<double, std::size_t>> order(values.size());
-  for (std::size_t i = 0; i < values.size(); ++i) order[i] = {values[i], i};
+  check.ask();
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    order[i] = {values[i], i};
+    check.step();
+  }
   patient_sort(order, check);
   std::vector<double> scores(values.size());
   const double count = static_cast<double>(values.size());

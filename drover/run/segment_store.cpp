@@ -7,6 +7,7 @@
 
 #include "drover/core/large_memory.hpp"
 #include "drover/core/parallel.hpp"
+#include "drover/core/stop_check.hpp"
 
 namespace drover {
 
@@ -14,7 +15,7 @@ SegmentStore::SegmentStore(std::size_t entries, std::uint32_t chains, std::size_
     : SegmentStore(entries, chains, memory_limit, {entries, chains}, 0) {}
 
 SegmentStore::SegmentStore(std::size_t entries, std::uint32_t chains, std::size_t memory_limit, Part own,
-                           std::uint64_t burn_in)
+                           std::uint64_t burn_in, const RunControl& control)
     : entries_(entries), chains_(chains), groups_(chains), capacity_(16) {
   // Closing and merging segments of a large model cost as much as a sweep or two; a run that counts twice as
   // many sweeps as it burns in has some twelve segments or more of these lengths.
@@ -34,7 +35,8 @@ SegmentStore::SegmentStore(std::size_t entries, std::uint32_t chains, std::size_
   entries_ = own.entries;
   chains_ = own.chains;
   groups_ = (chains_ + chains_per_group_ - 1) / chains_per_group_;
-  assign_large(means_, entries_ * groups_ * capacity_, 0.0F);
+  StopCheck check(control, "the chains", "were started");
+  assign_large(means_, entries_ * groups_ * capacity_, 0.0F, check);
 }
 
 std::size_t SegmentStore::planned_bytes(std::size_t entries, std::uint32_t chains, std::size_t memory_limit) {
