@@ -12,6 +12,7 @@
 #include "drover/core/archive.hpp"
 #include "drover/core/run_control.hpp"
 #include "drover/sample/kernel.hpp"
+#include "drover/sample/parted_kernel.hpp"
 #include "drover/sample/value_sums.hpp"
 
 namespace drover {
@@ -43,10 +44,14 @@ class ChainStates {
   /// Has the batches of another's of the same kernel, from `first` on, instead of its own, as many as it has.
   virtual void take(ChainStates& whole, std::size_t first) = 0;
 
-  /// Sweeps first to first + count - 1.
-  virtual void sweep(std::size_t batch, std::uint64_t first, std::uint64_t count) = 0;
-  virtual void sweep(std::size_t batch, std::uint64_t first, std::uint64_t count, ConditionalSums sums) = 0;
-  virtual void sweep(std::size_t batch, std::uint64_t first, std::uint64_t count, ValueSums sums) = 0;
+  /// Sweeps first to first + count - 1. False when the control ended the last in its midst, as it can where the kernel
+  /// is a PartedKernel; the same call then goes on with it.
+  virtual bool sweep(std::size_t batch, std::uint64_t first, std::uint64_t count,
+                     const RunControl& control) = 0;
+  virtual bool sweep(std::size_t batch, std::uint64_t first, std::uint64_t count, const RunControl& control,
+                     ConditionalSums sums) = 0;
+  virtual bool sweep(std::size_t batch, std::uint64_t first, std::uint64_t count, const RunControl& control,
+                     ValueSums sums) = 0;
   virtual void read(std::size_t batch, std::uint32_t lane, std::span<Value> x) const = 0;
   virtual void write(std::size_t batch, std::uint32_t lane, std::span<const Value> x) = 0;
   virtual void log_scores(std::size_t batch, std::span<double> scores) const = 0;
@@ -102,25 +107,21 @@ class KernelStates final : public ChainStates {
     }
   }
 
-  void sweep(std::size_t batch, std::uint64_t first, std::uint64_t count) override {
-    if constexpr (at_once)
-      kernel_.sweeps(states_[batch], first, count);
-    else
-      for (std::uint64_t s = first; s < first + count; ++s)
-        sweep_and_tell(kernel_, totals_[batch], states_[batch], s);
+  bool sweep(std::size_t batch, std::uint64_t first, std::uint64_t count,
+             const RunControl& control) override {
+    return sweep_all(batch, first, count, control);
   }
-  void sweep(std::size_t batch, std::uint64_t first, std::uint64_t count, ConditionalSums sums) override {
-    if constexpr (at_once)
-      kernel_.sweeps(states_[batch], first, count, sums);
-    else
-      for (std::uint64_t s = first; s < first + count; ++s)
-        sweep_and_tell(kernel_, totals_[batch], states_[batch], s, sums);
+  bool sweep(std::size_t batch, std::uint64_t first, std::uint64_t count, const RunControl& control,
+             ConditionalSums sums) override {
+    return sweep_all(batch, first, count, control, sums);
   }
-  void sweep(std::size_t batch, std::uint64_t first, std::uint64_t count, ValueSums sums) override {
+  bool sweep(std::size_t batch, std::uint64_t first, std::uint64_t count, const RunControl&,
+             ValueSums sums) override {
     assert(SumsValues<K>);
     if constexpr (SumsValues<K>)
       for (std::uint64_t s = first; s < first + count; ++s)
         sweep_and_tell(kernel_, totals_[batch], states_[batch], s, sums);
+    return true;
   }
   void read(std::size_t batch, std::uint32_t lane, std::span<Value> x) const override {
     kernel_.read(states_[batch], lane, x);
@@ -152,6 +153,24 @@ class KernelStates final : public ChainStates {
   static constexpr bool at_once = requires(const K& kernel, typename K::State& state) {
     kernel.sweeps(state, std::uint64_t{0}, std::uint64_t{1});
   };
+
+  template <class... Sums>
+  bool sweep_all(std::size_t batch, std::uint64_t first, std::uint64_t count, const RunControl& control,
+                 Sums... sums) {
+    typename K::State& state = states_[batch];
+    if constexpr (at_once) {
+      kernel_.sweeps(state, first, count, sums...);
+    } else if constexpr (PartedKernel<K>) {
+      for (std::uint64_t s = first; s < first + count; ++s) {
+        sweep_and_tell(kernel_, totals_[batch], state, s, sums..., control);
+        if (kernel_.is_midway(state)) return false;
+      }
+    } else {
+      for (std::uint64_t s = first; s < first + count; ++s)
+        sweep_and_tell(kernel_, totals_[batch], state, s, sums...);
+    }
+    return true;
+  }
 
   static Shape shape_of(const K& kernel) {
     Shape shape;
