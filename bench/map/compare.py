@@ -1,10 +1,12 @@
 #!/usr/bin/python3
 """Best states of drover and of toulbar2 side by side: score, proof and seconds per instance and time limit.
 
-    bench/map/compare.py MODEL.uai[.gz]... [--seconds 1 10 60] [--drover build/bin/drover] [--json FILE]
+    bench/map/compare.py MODEL.uai[.gz]... [--seconds 1 10 60] [--core N] [--drover build/bin/drover] [--json FILE]
 
 toulbar2 (Debian package) runs when it is installed: as it comes, and with its variable neighbourhood search; both
-programs on one thread, one after the other, so that a busy machine is busy for both. Scores are natural logarithms
+programs on one thread, one after the other. drover's limit is the clock, toulbar2's the processor's time: that is the
+same only for a program that has a core. --core N gives it one by real-time priority (as root; `chrt`, `taskset`),
+whatever else the machine does. Shown are the seconds by the clock and those of the processor. Scores are natural logarithms
 of the product of the factors, worked out here from the states that the programs return. A file MODEL.uai.evid
 beside a model is its evidence.
 """
@@ -14,6 +16,7 @@ import json
 import math
 import os
 import re
+import resource
 import shutil
 import subprocess
 import sys
@@ -51,8 +54,8 @@ class Model:
         return total
 
 
-def run_drover(program, model, evidence, seconds, extra):
-    command = [program, "map", model, "--time", str(seconds), "--threads", "1", "--json", "--quiet"] + extra
+def run_drover(before, program, model, evidence, seconds, extra):
+    command = before + [program, "map", model, "--time", str(seconds), "--threads", "1", "--json", "--quiet"] + extra
     if evidence:
         command += ["--evidence", evidence]
     start = time.time()
@@ -64,10 +67,10 @@ def run_drover(program, model, evidence, seconds, extra):
     return answer["assignment"], answer["optimal"], took, answer.get("upper")
 
 
-def run_toulbar2(plain, variables, evidence, seconds, extra):
+def run_toulbar2(before, plain, variables, evidence, seconds, extra):
     with tempfile.TemporaryDirectory() as folder:
         solution = os.path.join(folder, "state")
-        command = ["toulbar2", plain] + ([evidence] if evidence else [])
+        command = before + ["toulbar2", plain] + ([evidence] if evidence else [])
         command += [f"-timer={seconds}", f"-w={solution}", "-s=0"] + extra
         start = time.time()
         try:
@@ -86,14 +89,22 @@ def run_toulbar2(plain, variables, evidence, seconds, extra):
         return state, proved, took, None
 
 
+def processor_seconds():
+    """What the programs that have ended took together."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("models", nargs="+")
     parser.add_argument("--seconds", nargs="+", type=int, default=[1, 10, 60])
+    parser.add_argument("--core", type=int, help="a core of its own for the program that runs")
     parser.add_argument("--drover", default="build/bin/drover")
     parser.add_argument("--only", choices=["drover", "toulbar2"])
     parser.add_argument("--json", help="one line per run is added to this file")
     arguments, extra = parser.parse_known_args()
+    before = [] if arguments.core is None else ["chrt", "-f", "10", "taskset", "-c", str(arguments.core)]
     contestants = []
     if arguments.only != "toulbar2":
         contestants.append("drover")
@@ -110,19 +121,21 @@ def main():
                 shutil.copyfileobj(source, target)
             for seconds in arguments.seconds:
                 for who in contestants:
+                    used = processor_seconds()
                     if who == "drover":
-                        run = run_drover(arguments.drover, path, evidence, seconds, extra)
+                        run = run_drover(before, arguments.drover, path, evidence, seconds, extra)
                     else:
-                        run = run_toulbar2(plain, len(model.cardinalities), evidence, seconds, who.split()[1:])
+                        run = run_toulbar2(before, plain, len(model.cardinalities), evidence, seconds, who.split()[1:])
                     state, proved, took, note = run
+                    used = processor_seconds() - used
                     score = model.log_score(state) if state else None
                     shown = "none" if score is None else f"{score:.4f}"
-                    print(f"{name:22} {seconds:4} s  {who:14} {shown:>14} {'proved' if proved else '':7} {took:7.2f} s"
+                    print(f"{name:22} {seconds:4} s  {who:14} {shown:>14} {'proved' if proved else '':7} {took:7.2f} s {used:7.2f} s"
                           f"  {'' if note is None else note}", flush=True)
                     if arguments.json:
                         with open(arguments.json, "a") as file:
                             json.dump({"model": name, "limit": seconds, "program": who, "log_score": score,
-                                       "proved": proved, "seconds": took}, file)
+                                       "proved": proved, "seconds": took, "processor": used}, file)
                             file.write("\n")
 
 
