@@ -222,7 +222,9 @@ TYPED_TEST_P(MarkovConformance, TemperaturesRaiseTheFactorsAndKeepTheZeros) {
   for (std::uint64_t seed = 0; seed < 30; ++seed) {
     const Graph graph = TypeParam::graph(seed);
     TypeParam::with_kernel(graph, seed, [&](const auto& kernel) {
-      for (float beta : {0.0F, 0.4F, 1.7F}) expect_tempered(kernel, graph, seed, beta, 1024);
+      // A kernel of one lane makes what a temperature needs anew for every chain.
+      const std::uint32_t chains = kernel.lanes() == 1 ? 256 : 1024;
+      for (float beta : {0.0F, 0.4F, 1.7F}) expect_tempered(kernel, graph, seed, beta, chains);
     });
   }
 }
