@@ -28,22 +28,23 @@ void assign_large(Vector& vector, std::size_t count, typename Vector::value_type
   vector.assign(count, value);
 }
 
-/// Appends `value` until there are `count`, and asks the check every few milliseconds: the system clears some gigabytes
-/// a second.
+/// vector.resize(count, value), which asks the check every few milliseconds: the system clears fresh memory at some
+/// gigabytes a second.
 template <class Vector>
-void fill_in_pieces(Vector& vector, std::size_t count, typename Vector::value_type value, StopCheck& check) {
+void grow_patiently(Vector& vector, std::size_t count, typename Vector::value_type value, StopCheck& check) {
   constexpr std::size_t piece = (std::size_t{1} << 24) / sizeof(value);
+  vector.reserve(count);
   while (vector.size() < count) {
     vector.resize(std::min(count, vector.size() + piece), value);
     check.ask();
   }
 }
 
-/// assign_large, which asks the check meanwhile.
+/// assign_large() which asks likewise.
 template <class Vector>
 void assign_large(Vector& vector, std::size_t count, typename Vector::value_type value, StopCheck& check) {
   reserve_large(vector, count);
-  fill_in_pieces(vector, count, value, check);
+  grow_patiently(vector, count, value, check);
 }
 
 }  // namespace drover

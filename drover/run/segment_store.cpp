@@ -37,10 +37,8 @@ SegmentStore::SegmentStore(std::size_t entries, std::uint32_t chains, std::size_
   groups_ = (chains_ + chains_per_group_ - 1) / chains_per_group_;
   // In usual pages: it is gone through in order and now and then, so that large ones gain nothing, and where a
   // hypervisor takes free memory back they are the first to go, and slow to come.
-  const std::size_t floats = entries_ * groups_ * capacity_;
-  means_.reserve(floats);
   StopCheck check(control, "the chains", "were started");
-  fill_in_pieces(means_, floats, 0.0F, check);
+  grow_patiently(means_, entries_ * groups_ * capacity_, 0.0F, check);
 }
 
 std::size_t SegmentStore::planned_bytes(std::size_t entries, std::uint32_t chains, std::size_t memory_limit) {

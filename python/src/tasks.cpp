@@ -6,6 +6,7 @@
 #include "arrays.hpp"
 #include "data.hpp"
 #include "drover/core/figures.hpp"
+#include "drover/core/large_memory.hpp"
 #include "drover/core/plural.hpp"
 #include "drover/core/stop_check.hpp"
 #include "drover/io/machine_file.hpp"
@@ -103,8 +104,8 @@ DrawFile draws_of(const py::object& object, const py::object& names, PythonRun& 
   const double* const given = values.data();
   return run([&](const RunControl& control) {
     StopCheck check(control, "the draws", "were taken");
-    std::vector<double> sorted(rows * variables);
-    check.ask();
+    std::vector<double> sorted;
+    grow_patiently(sorted, rows * variables, 0.0, check);
     for (std::size_t c = 0; c < file.chains; ++c)
       for (std::size_t t = 0; t < file.draws; ++t) {
         std::copy_n(given + (c * file.draws + t) * variables, variables,
