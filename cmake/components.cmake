@@ -161,7 +161,10 @@ file(GLOB_RECURSE CORE_SOURCES CONFIGURE_DEPENDS drover/*.cpp)
 # One call per question for what a component knows is part of that component.
 list(FILTER CORE_SOURCES EXCLUDE REGEX "/drover/((image|text|tag|report|serve|cluster)/|task/(denoise|text|tag)\\.cpp$)")
 # Long sums that go through memory.
-set_source_files_properties(${PROJECT_SOURCE_DIR}/drover/run/segment_store.cpp PROPERTIES
+set_source_files_properties(${PROJECT_SOURCE_DIR}/drover/run/segment_store.cpp
+                            ${PROJECT_SOURCE_DIR}/drover/machine/fit.cpp
+                            ${PROJECT_SOURCE_DIR}/drover/machine/gradient.cpp
+                            ${PROJECT_SOURCE_DIR}/drover/machine/update_rule.cpp PROPERTIES
                             COMPILE_OPTIONS $<$<CONFIG:Release>:-O3> SKIP_PRECOMPILE_HEADERS ON)
 # The plain loop that kernels are compared with is compiled as well as they are.
 set_source_files_properties(${PROJECT_SOURCE_DIR}/drover/task/kernel_rates.cpp PROPERTIES

@@ -49,13 +49,13 @@ class Domains {
 /// The tables with zeros, and what they allow.
 class HardConstraints {
  public:
-  explicit HardConstraints(const Graph& graph)
-      : graph_(graph), factors_of_(graph.size()), queued_(graph.tables.size(), 0) {
+  explicit HardConstraints(const Graph& graph) : graph_(graph), queued_(graph.tables.size(), 0) {
     std::vector<char> has_zero(graph.tables.table_count());
     for (std::size_t t = 0; t < has_zero.size(); ++t)
       has_zero[t] = std::ranges::count(graph.tables.table(t), log_zero) > 0;
     for (std::uint32_t f = 0; f < graph.tables.size(); ++f)
       if (has_zero[graph.tables.table_of[f]]) {
+        if (factors_.empty()) factors_of_.resize(graph.size());  // most models have none, and large ones too
         factors_.push_back(f);
         for (VariableId v : graph.tables.scope(f)) factors_of_[v].push_back(f);
       }

@@ -88,10 +88,10 @@ class ThinnedTrace {
 bool all_finite(std::span<const float> numbers) {
   constexpr std::uint32_t exponent = 0x7f800000;
   return parallel_max(IndexRange(0, numbers.size(), 32768), 0, [&](const IndexRange& range) {
-           bool broken = false;
+           std::uint32_t largest = 0;
            for (const float x : numbers.subspan(range.begin(), range.size()))
-             broken |= (std::bit_cast<std::uint32_t>(x) & exponent) == exponent;
-           return broken ? 1.0 : 0.0;
+             largest = std::max(largest, std::bit_cast<std::uint32_t>(x) & exponent);
+           return largest == exponent ? 1.0 : 0.0;
          }) == 0;
 }
 

@@ -169,15 +169,15 @@ class BlockGibbsGradient : public GradientSource {
 
   void centre(Statistics& gradient) const {
     const std::size_t visible = visible_means_.size(), hidden = hidden_means_.size();
-    float *const weights = gradient.weights.data(), *const b = gradient.biases.data(), *const c = b + visible;
-    const float *const m = visible_means_.data(), *const n = hidden_means_.data();
+    float *const weights = gradient.weights.data(), *const b = gradient.biases.data();
+    const float *const m = visible_means_.data(), *const n = hidden_means_.data(), *const c = b + visible;
     // Some rows at a time on any thread; what they take from the hidden biases is added in their order.
     constexpr std::size_t piece = 64, parts = 16;
     std::vector<float> back((visible + piece - 1) / piece * hidden, 0.0F);
     parallel_for(std::size_t{0}, back.size() / std::max<std::size_t>(1, hidden), [&](std::size_t p) {
-      float* const taken = back.data() + p * hidden;
+      float* const __restrict taken = back.data() + p * hidden;
       for (std::size_t i = p * piece; i < std::min(visible, (p + 1) * piece); ++i) {
-        float* const row = weights + i * hidden;
+        float* const __restrict row = weights + i * hidden;
         const float db = b[i], mi = m[i];
         std::array<float, parts> sums{};
         std::size_t j = 0;
@@ -196,7 +196,8 @@ class BlockGibbsGradient : public GradientSource {
         b[i] -= std::accumulate(sums.begin(), sums.end(), 0.0F);
       }
     });
-    for (std::size_t k = 0; k < back.size(); ++k) c[k % hidden] -= back[k];
+    for (std::size_t first = 0; first < back.size(); first += hidden)
+      for (std::size_t j = 0; j < hidden; ++j) b[visible + j] -= back[first + j];
   }
 
   TrainingData data_;

@@ -14,6 +14,12 @@ bool use_long_chains(const Problem& problem, std::uint32_t chains) {
   return chains <= 8 && problem.graph().size() >= 10'000 && problem.options().chains.scan == Scan::fixed;
 }
 
+bool use_colours(const Problem& problem, std::uint32_t chains) {
+  if (chains > 8 || problem.options().chains.scan != Scan::fixed) return false;
+  const Graph& graph = problem.graph();
+  return graph.size() >= 500 && graph.spin_pairs.size() <= 6 * graph.size() && graph.is_spin();
+}
+
 bool use_spread_chains(const Problem& problem, std::uint32_t chains, const Ranks& ranks) {
   return chains < ranks.size() && use_long_chains(problem, chains);
 }

@@ -38,19 +38,25 @@ auto with_lane_kernel(const Problem& problem, std::uint32_t chains, Use use) {
 
 /// Few chains on a large graph are stepped one after the other, each vectorised over its sites.
 bool use_long_chains(const Problem& problem, std::uint32_t chains);
+/// Few chains on a smaller graph that is sparse and of spins: the same by colours; lanes would draw 64 chains for them.
+bool use_colours(const Problem& problem, std::uint32_t chains);
 /// Long chains that are fewer than the ranks lie on all of them.
 bool use_spread_chains(const Problem& problem, std::uint32_t chains, const Ranks& ranks);
 
 /// 128 chains, two batches of lanes; for models so large that lanes would not fit in memory, 4 long chains.
 std::uint32_t default_gibbs_chains(const Problem& problem);
 
-/// A kernel for this many chains: lanes for many, one long chain at a time for few on a large graph.
+/// A kernel for this many chains: lanes for many, one chain at a time for few on a graph that is not small.
 /// `use` also gets a few words that say which kernel it is, whatever the number of ranks.
 template <class Use>
 auto with_gibbs_kernel(const Problem& problem, std::uint32_t chains, const Ranks& ranks, Use use) {
-  if (!use_long_chains(problem, chains))
+  if (!use_long_chains(problem, chains)) {
+    if (use_colours(problem, chains))
+      return use(GibbsSpinChain(spin_graph(problem.graph(), problem.control())),
+                 "one chain by colour classes");
     return with_lane_kernel(problem, chains,
                             [&](const auto& kernel) { return use(kernel, "chains as lanes"); });
+  }
   if (problem.graph().is_spin()) {
     if (const auto lattice = recognise_lattice(problem.graph()); lattice && lattice->is_checkerboard()) {
       const bool spread = use_spread_chains(problem, chains, ranks);

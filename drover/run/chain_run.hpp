@@ -43,7 +43,7 @@ struct ChainOptions {
   std::uint64_t seed = 1;
   double target_rhat = 0;  ///< stop when reached with enough draws (result.hpp); 0: no such rule
   double target_mcse = 0;
-  std::size_t estimator_memory = std::size_t{1} << 29;
+  std::size_t estimator_memory = std::size_t{1} << 26;  ///< more takes longer to touch than it tells
   std::uint64_t score_every = 0;  ///< sweeps between records of the log score; 0: by the burn-in
   std::uint64_t tuning = 0;       ///< sweeps that a kernel may spend on tuning itself; 0: as usual
   std::size_t block_entries = 0;  ///< the largest table of blocked Gibbs; 0: as usual

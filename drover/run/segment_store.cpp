@@ -5,7 +5,6 @@
 #include <cassert>
 #include <cstring>
 
-#include "drover/core/large_memory.hpp"
 #include "drover/core/parallel.hpp"
 
 namespace drover {
@@ -34,7 +33,9 @@ SegmentStore::SegmentStore(std::size_t entries, std::uint32_t chains, std::size_
   entries_ = own.entries;
   chains_ = own.chains;
   groups_ = (chains_ + chains_per_group_ - 1) / chains_per_group_;
-  assign_large(means_, entries_ * groups_ * capacity_, 0.0F);
+  // In usual pages: it is gone through in order and now and then, so that large ones gain nothing, and where a
+  // hypervisor takes free memory back they are the first to go, and slow to come.
+  means_.assign(entries_ * groups_ * capacity_, 0.0F);
 }
 
 std::size_t SegmentStore::planned_bytes(std::size_t entries, std::uint32_t chains, std::size_t memory_limit) {
@@ -57,7 +58,7 @@ SegmentStore SegmentStore::like_this(std::size_t entries, std::uint32_t chains) 
   other.segment_length_ = segment_length_;
   other.open_draws_ = open_draws_;
   other.draws_ = draws_;
-  assign_large(other.means_, entries * other.groups_ * capacity_, 0.0F);
+  other.means_.assign(entries * other.groups_ * capacity_, 0.0F);
   return other;
 }
 

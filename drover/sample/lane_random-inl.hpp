@@ -23,6 +23,11 @@ using FloatVector = hn::Vec<FloatTag>;
 inline constexpr std::size_t vector_lanes = hn::MaxLanes(WordTag());
 inline constexpr std::size_t vector_count = 64 / vector_lanes;
 
+// What sets the counters of the 16 blocks apart: their numbers, in the second word.
+alignas(64) inline constexpr std::uint32_t block_numbers[64] = {
+    0, 0, 0, 0, 0, 1, 0, 0, 0, 2,  0, 0, 0, 3,  0, 0, 0, 4,  0, 0, 0, 5,  0, 0, 0, 6,  0, 0, 0, 7,  0, 0,
+    0, 8, 0, 0, 0, 9, 0, 0, 0, 10, 0, 0, 0, 11, 0, 0, 0, 12, 0, 0, 0, 13, 0, 0, 0, 14, 0, 0, 0, 15, 0, 0};
+
 /// The words of one batch and sweep, site by site.
 class LaneWords {
 // AES works on 128 bits; only the newest instruction sets do several at once.
@@ -45,23 +50,23 @@ class LaneWords {
     const auto& keys = random.round_keys();
     for (unsigned r = 0; r <= LaneRandom::rounds; ++r)
       keys_[r] = hn::BitCast(bytes, hn::LoadDup128(BlockWordTag(), keys[r].data()));
-    for (std::uint32_t block = 0; block < 16; ++block) {
-      const std::uint32_t counter[4] = {0, 16 * batch + block, static_cast<std::uint32_t>(sweep),
-                                        static_cast<std::uint32_t>(sweep >> 32)};
-      for (std::size_t w = 0; w < 4; ++w) starts_[4 * block + w] = counter[w] ^ keys[0][w];
-    }
+    // Not by way of memory: words that are stored one by one are slow to load together.
+    const BlockWordTag words;
+    start_ = hn::BitCast(words, keys_[0]);
+    start_ = hn::Xor(start_, in_word<1>(16 * batch));
+    start_ = hn::Xor(start_, in_word<2>(static_cast<std::uint32_t>(sweep)));
+    start_ = hn::Xor(start_, in_word<3>(static_cast<std::uint32_t>(sweep >> 32)));
   }
 
   /// out[k] holds the words of lanes k * vector_lanes and following.
   HWY_INLINE void draw(std::uint32_t site, WordVector* HWY_RESTRICT out) const {
     const BlockTag bytes;
     const BlockWordTag words;
-    static constexpr std::uint32_t site_word_only[4] = {0xffffffffU, 0, 0, 0};
-    const auto place = hn::And(hn::Set(words, site), hn::LoadDup128(words, site_word_only));
+    const auto place = hn::Xor(start_, in_word<0>(site));
     for (std::size_t first = 0; first < block_vectors; first += at_once) {
       BlockVector v[at_once];
       for (std::size_t k = 0; k < at_once; ++k)
-        v[k] = hn::BitCast(bytes, hn::Xor(hn::Load(words, starts_ + (first + k) * block_words), place));
+        v[k] = hn::BitCast(bytes, hn::Xor(hn::Load(words, block_numbers + (first + k) * block_words), place));
       for (unsigned r = 1; r < LaneRandom::rounds; ++r)
         for (std::size_t k = 0; k < at_once; ++k) v[k] = hn::AESRound(v[k], keys_[r]);
       for (std::size_t k = 0; k < at_once; ++k) v[k] = hn::AESLastRound(v[k], keys_[LaneRandom::rounds]);
@@ -71,6 +76,15 @@ class LaneWords {
   }
 
  private:
+  // A value in one word of every block, zeros in the others.
+  template <int which>
+  static HWY_INLINE hn::Vec<BlockWordTag> in_word(std::uint32_t value) {
+    static constexpr std::uint32_t all = 0xffffffffU;
+    alignas(16) static constexpr std::uint32_t mask[4] = {which == 0 ? all : 0, which == 1 ? all : 0,
+                                                          which == 2 ? all : 0, which == 3 ? all : 0};
+    return hn::And(hn::Set(BlockWordTag(), value), hn::LoadDup128(BlockWordTag(), mask));
+  }
+
   // One WordVector of its blocks.
   static HWY_INLINE WordVector joined(const BlockVector* HWY_RESTRICT blocks) {
     const WordTag words;
@@ -87,7 +101,7 @@ class LaneWords {
   }
 
   BlockVector keys_[LaneRandom::rounds + 1];
-  alignas(64) std::uint32_t starts_[64];
+  hn::Vec<BlockWordTag> start_;  // the counter of site 0 and block 0, and the first key
 };
 
 }  // namespace HWY_NAMESPACE

@@ -38,7 +38,7 @@ TEST(MemoryNeed, IsWhatTheProcessTakes) {
       GTEST_SKIP() << "this system does not say what a process takes, or does not forget the peak";
     method.marginals(problem, no_control());
     const double needed = needed_bytes(method, problem, Task::marginals);
-    EXPECT_GT(needed, 120e6) << name;
+    EXPECT_GT(needed, 60e6) << name;
     EXPECT_NEAR((peak_resident_bytes() - before) / needed, 1, 0.2) << name;
   }
 }

@@ -64,6 +64,24 @@ bool is_consistent(std::string_view method) {
   return true;
 }
 
+// One chain of Gibbs sampling on some hundred spins is drawn colour by colour, and not as one of 64 lanes: with the right
+// marginals.
+TEST(Tasks, OneChainOfAFewHundredSpinsGoesByColours) {
+  const Model model = ising(grid_edges(7, 80, false), Draw::uniform(-0.4, 0.4), Draw::normal(0, 0.5), 1);
+  InferenceOptions options;
+  options.method = "exact";
+  const Marginals truth = marginals(model, options);
+  options.method = "gibbs";
+  options.chains.count = 1;
+  options.chains.sweeps = 40'000;
+  const Marginals answer = marginals(model, options);
+  const Detail* const kernel = answer.provenance.details.find("kernel");
+  ASSERT_NE(kernel, nullptr);
+  EXPECT_EQ(std::get<std::string>(kernel->value()), "one chain by colour classes");
+  for (std::size_t v = 0; v < model.variable_count(); ++v)
+    EXPECT_NEAR(answer.probabilities[v][1], truth.probabilities[v][1], 7 * answer.mcse[v][1]) << v;
+}
+
 // Further starts of mean field are other starts: on frustrated models some of sixteen find a better bound
 // than the first two, none a worse.
 TEST(Tasks, MeanFieldGainsByFurtherStarts) {

@@ -5,8 +5,10 @@
 // byte b of entry e at 16 2^beyond b + e, where the variable has at most 4 + beyond neighbours. The upper 16
 // bits of T are compared with 16 random bits; where they tie (about one variable in a thousand) all 64 chains
 // are drawn again from 32 bits that begin with the same 16. Sixteen entries are one byte shuffle. With
-// AVX-512 up to 128 are one permutation; elsewhere shuffles are blended by the bytes of the fifth to eighth
-// neighbour.
+// AVX-512 up to 128 are one permutation; elsewhere there is a shuffle for each state of the fifth to eighth
+// neighbour, and what such a neighbour changes (the exclusive or of the entries with it and without) stands
+// in the table in place of the entries with it: masked by the neighbour's bytes and joined in two
+// instructions, where blending takes three on many processors.
 #if defined(DROVER_BYTE_THRESHOLDS_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef DROVER_BYTE_THRESHOLDS_INL
 #undef DROVER_BYTE_THRESHOLDS_INL
@@ -75,17 +77,27 @@ struct TableIndex {
     return reinterpret_cast<const Vector*>(bytes);
   }
 #else
-  // Entries of 16 2^bits, by halves: the highest neighbour tells which.
+  // Entries of 16 2^bits, by halves: the highest neighbour adds what the second says (arrange_table()).
   template <int bits>
   HWY_INLINE ByteVector look_up_part(const std::uint8_t* HWY_RESTRICT bytes) const {
     if constexpr (bits == 0)
       return hn::TableLookupBytes(hn::LoadDup128(ByteTag(), bytes), low);
     else
-      return hn::IfVecThenElse(high[bits - 1], look_up_part<bits - 1>(bytes + (8 << bits)),
-                               look_up_part<bits - 1>(bytes));
+      return hn::Xor(look_up_part<bits - 1>(bytes),
+                     hn::And(high[bits - 1], look_up_part<bits - 1>(bytes + (8 << bits))));
   }
 #endif
 };
+
+// Makes a table of entries as they are one that look_up() of this instruction set reads.
+void arrange_table([[maybe_unused]] std::uint8_t* table, [[maybe_unused]] unsigned beyond) {
+#if HWY_TARGET != HWY_AVX3_DL
+  for (unsigned b = 0; b < 4; ++b, table += 16 << beyond)
+    for (unsigned half = 16; half < 16U << beyond; half *= 2)
+      for (unsigned entry = 0; entry < 16U << beyond; ++entry)
+        if (entry & half) table[entry] ^= table[entry - half];
+#endif
+}
 
 // Draws a variable of at most 4 + beyond neighbours from 16 random bits; false when these tie in some chain.
 template <int beyond, bool summed>

@@ -181,6 +181,7 @@ namespace drover {
 
 namespace {
 
+HWY_EXPORT(arrange_table);
 HWY_EXPORT(sweep_bytes);
 HWY_EXPORT(add_scores);
 HWY_EXPORT(start_bytes);
@@ -289,11 +290,13 @@ GibbsSpinBytes::GibbsSpinBytes(const SpinGraph& graph, Scan scan)
       bias_odds_[i] = std::exp(-bias_[i]);
       for (std::size_t e = begin; e < end; ++e) odds_[e] = std::exp(-weights_[e]);
       std::uint8_t* const table = tables_.data() + std::size_t{64} * table_begin_[i];
-      if (end - begin == group_size || beyond_[i] > 0)
+      if (end - begin == group_size || beyond_[i] > 0) {
         fill_thresholds(bias_[i], weights_.data() + begin, beyond_[i], table);
-      else
+        HWY_DYNAMIC_DISPATCH(arrange_table)(table, beyond_[i]);
+      } else {
         for (std::size_t e = begin; e < end; e += group_size)
           fill_odds(odds_.data() + e, table + 16 * (e - begin));
+      }
     }
   });
 }

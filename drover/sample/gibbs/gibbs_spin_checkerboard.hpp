@@ -94,7 +94,9 @@ struct Checkerboard {
   void sweep_rows(std::size_t count, std::size_t band, std::size_t parallel_from, DrawRow draw) const {
     assert(count <= sweeps_together(band));
     sweep_stretch(height, 2 * height, 2 * count, band, size() >= parallel_from, false,
-                  [&](std::size_t step, std::size_t row) { draw(step / 2, step % 2, row % height); });
+                  [&](std::size_t step, std::size_t row) {
+                    draw(step / 2, step % 2, row < height ? row : row - height);  // no division for every row
+                  });
   }
 
   /// Draws the rows first .. last of `steps` half-sweeps, draw(step, row), in an order that keeps what it touches in
@@ -115,12 +117,14 @@ struct Checkerboard {
         for (std::size_t b = 0; b < count; ++b) body(b);
     };
     for_each(bands, [&](std::size_t b) {
-      for (std::size_t front = border(b); front < border(b + 1); ++front)
-        for (std::size_t h = 0; h < steps && 2 * h <= front - border(b); ++h) draw(h, front - h);
+      const std::size_t begin = border(b), end = border(b + 1);
+      for (std::size_t front = begin; front < end; ++front)
+        for (std::size_t h = 0; h < steps && 2 * h <= front - begin; ++h) draw(h, front - h);
     });
     for_each(bands + (both_ends ? 1 : 0), [&](std::size_t b) {
+      const std::size_t middle = border(b);
       for (std::size_t h = 1; h < steps; ++h)
-        for (std::size_t row = border(b) - h; row < border(b) + h; ++row) draw(h, row);
+        for (std::size_t row = middle - h; row < middle + h; ++row) draw(h, row);
     });
   }
 

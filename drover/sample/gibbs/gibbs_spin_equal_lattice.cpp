@@ -67,14 +67,15 @@ HWY_INLINE std::uint64_t one_word(const LaneRandom& random, std::uint32_t chain,
 using MaskWord = std::conditional_t<byte_lanes == 64, std::uint64_t,
                                     std::conditional_t<byte_lanes == 32, std::uint32_t, std::uint16_t>>;
 
-// Appends the places of the bits of a word. One or none, as nearly always, take no branch on them.
-HWY_INLINE std::size_t append_places(MaskWord word, std::uint32_t first, std::uint32_t* HWY_RESTRICT list,
-                                     std::size_t count) {
-  std::uint64_t bits = word;
-  list[count] = first + static_cast<std::uint32_t>(std::countr_zero(bits));
-  count += bits != 0 ? 1 : 0;
+// Appends the places of the bits of a word. One or none, as nearly always, take no branch on them: it would often be
+// guessed wrong, so that their number is added, which compilers leave as it is.
+HWY_INLINE std::size_t append_places(std::uint64_t bits, std::uint32_t first,
+                                     std::uint32_t* HWY_RESTRICT list, std::size_t count) {
+  std::uint32_t* HWY_RESTRICT next = list + count;
+  *next = first + static_cast<std::uint32_t>(std::countr_zero(bits));
+  count += static_cast<std::size_t>(std::popcount(bits));
   for (bits &= bits - 1; HWY_UNLIKELY(bits != 0); bits &= bits - 1)
-    list[count++] = first + static_cast<std::uint32_t>(std::countr_zero(bits));
+    *++next = first + static_cast<std::uint32_t>(std::countr_zero(bits));
   return count;
 }
 
@@ -95,23 +96,26 @@ HWY_INLINE void draw_sites(const EqualLatticeRow row, const LaneRandom& random, 
     for (std::size_t first = begin; first < end; first += 256) {
       WordVector words[vector_count];
       lane_words.draw(row.place + static_cast<std::uint32_t>(first / 256), words);
-      for (std::size_t v = 0; v < vector_count; ++v) {
-        const std::size_t j = first + v * byte_lanes;
-        if (j >= end) break;
-        const ByteVector sum = hn::Add(hn::Add(hn::LoadU(d, row.up + j), hn::LoadU(d, row.down + j)),
-                                       hn::Add(hn::LoadU(d, row.level + j), hn::LoadU(d, row.beside + j)));
-        const auto threshold = hn::BitCast(signed_bytes, hn::TableLookupBytes(thresholds, sum));
-        const auto bits = hn::BitCast(signed_bytes, words[v]);
-        hn::StoreU(hn::IfThenElseZero(hn::RebindMask(d, hn::Lt(bits, threshold)), one), d, row.own + j);
-        MaskWord equal = 0;
-        hn::StoreMaskBits(signed_bytes, hn::Eq(bits, threshold), reinterpret_cast<std::uint8_t*>(&equal));
-        ties = append_places(equal, static_cast<std::uint32_t>(j), tied, ties);
-        if constexpr (counted) {
-          std::uint8_t* const low = row.low_counts + j;
-          std::uint8_t* const high = row.high_counts + j;
-          hn::StoreU(hn::Add(hn::LoadU(d, low), hn::TableLookupBytes(low_codes, sum)), d, low);
-          hn::StoreU(hn::Add(hn::LoadU(d, high), hn::TableLookupBytes(high_codes, sum)), d, high);
+      for (std::size_t part = first; part < std::min(end, first + 256); part += 64) {  // rows have whole ones
+        std::uint64_t equal = 0;
+        for (std::size_t v = 0; v < 64; v += byte_lanes) {
+          const std::size_t j = part + v;
+          const ByteVector sum = hn::Add(hn::Add(hn::LoadU(d, row.up + j), hn::LoadU(d, row.down + j)),
+                                         hn::Add(hn::LoadU(d, row.level + j), hn::LoadU(d, row.beside + j)));
+          const auto threshold = hn::BitCast(signed_bytes, hn::TableLookupBytes(thresholds, sum));
+          const auto bits = hn::BitCast(signed_bytes, words[(j - first) / byte_lanes]);
+          hn::StoreU(hn::IfThenElseZero(hn::RebindMask(d, hn::Lt(bits, threshold)), one), d, row.own + j);
+          MaskWord some = 0;
+          hn::StoreMaskBits(signed_bytes, hn::Eq(bits, threshold), reinterpret_cast<std::uint8_t*>(&some));
+          equal |= std::uint64_t{some} << v;
+          if constexpr (counted) {
+            std::uint8_t* const low = row.low_counts + j;
+            std::uint8_t* const high = row.high_counts + j;
+            hn::StoreU(hn::Add(hn::LoadU(d, low), hn::TableLookupBytes(low_codes, sum)), d, low);
+            hn::StoreU(hn::Add(hn::LoadU(d, high), hn::TableLookupBytes(high_codes, sum)), d, high);
+          }
         }
+        ties = append_places(equal, static_cast<std::uint32_t>(part), tied, ties);
       }
     }
     for (std::size_t k = 0; k < ties; ++k) {

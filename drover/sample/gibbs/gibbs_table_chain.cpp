@@ -135,7 +135,7 @@ HWY_INLINE void block_fields(const ChainSweep& run, const ChainGroup& group, con
     const FloatVector coupling = hn::LoadU(d, layout.couplings.data() + place);
     for (std::uint32_t b = 0; b < block; ++b) {
       const auto equal = hn::Eq(value, hn::Set(di, static_cast<int>(first + b)));
-      sum[b] = hn::IfThenElse(hn::RebindMask(d, equal), hn::Add(sum[b], coupling), sum[b]);
+      sum[b] = add_where(hn::RebindMask(d, equal), sum[b], coupling);
     }
   }
 }

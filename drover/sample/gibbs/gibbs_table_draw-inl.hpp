@@ -101,6 +101,15 @@ HWY_INLINE FloatVector exp2_of_negative(FloatVector x) {
   return hn::BitCast(d, hn::Add(hn::BitCast(di, p), power));
 }
 
+/// field + term where the mask is set.
+HWY_INLINE FloatVector add_where(hn::Mask<FloatTag> mask, FloatVector field, FloatVector term) {
+#if HWY_TARGET <= HWY_AVX3
+  return hn::IfThenElse(mask, hn::Add(field, term), field);  // one instruction
+#else
+  return hn::Add(field, hn::IfThenElseZero(mask, term));  // blending takes three
+#endif
+}
+
 /// The weight 2^(inverse_temperature * (field - highest)); a field of minus infinity has weight zero at any
 /// temperature.
 HWY_INLINE FloatVector weight_of(FloatVector field, FloatVector highest, FloatVector inverse_temperature) {
@@ -111,8 +120,8 @@ HWY_INLINE FloatVector weight_of(FloatVector field, FloatVector highest, FloatVe
 
 // The draw takes the first value whose cumulative weight exceeds uniform * total. As uniform <= 1 - 2^-24,
 // the threshold stays below the total after rounding, and both sums run in the same order, so that value
-// exists and has a positive weight. A lane without any possible value has left the support: it keeps its old
-// value.
+// exists and has a positive weight; as sums never fall, its number is how many of them do not exceed the
+// threshold. A lane without any possible value has left the support: it keeps its old value.
 
 /// `fields` become the weights, `total` their sum.
 template <std::uint32_t states>
@@ -131,8 +140,7 @@ HWY_INLINE IntVector draw_value(FloatVector (&fields)[states], FloatVector inver
   FloatVector sum = fields[0];
   IntVector drawn = hn::Zero(di);
   for (std::uint32_t k = 1; k < states; ++k) {
-    const auto passed = hn::RebindMask(di, hn::Le(sum, threshold));
-    drawn = hn::IfThenElse(passed, hn::Set(di, static_cast<int>(k)), drawn);
+    drawn = hn::Sub(drawn, hn::VecFromMask(di, hn::RebindMask(di, hn::Le(sum, threshold))));
     sum = hn::Add(sum, fields[k]);
   }
   return hn::IfThenElse(hn::RebindMask(di, hn::Gt(total, hn::Zero(d))), drawn, old_value);
@@ -158,8 +166,7 @@ HWY_INLINE IntVector draw_value(std::uint32_t states, float* HWY_RESTRICT fields
   FloatVector sum = hn::LoadU(d, fields);
   IntVector drawn = hn::Zero(di);
   for (std::uint32_t k = 1; k < states; ++k) {
-    const auto passed = hn::RebindMask(di, hn::Le(sum, threshold));
-    drawn = hn::IfThenElse(passed, hn::Set(di, static_cast<int>(k)), drawn);
+    drawn = hn::Sub(drawn, hn::VecFromMask(di, hn::RebindMask(di, hn::Le(sum, threshold))));
     sum = hn::Add(sum, hn::LoadU(d, fields + k * N));
   }
   return hn::IfThenElse(hn::RebindMask(di, hn::Gt(total, hn::Zero(d))), drawn, old_value);

@@ -98,7 +98,7 @@ HWY_INLINE void block_fields(const LaneSweep<Stored>& run, VariableId v, std::ui
     const FloatVector coupling = hn::Set(d, link.coupling);
     for (std::uint32_t b = 0; b < block; ++b) {
       const auto equal = hn::Eq(value, hn::Set(di, static_cast<int>(first + b)));
-      sum[b] = hn::IfThenElse(hn::RebindMask(d, equal), hn::Add(sum[b], coupling), sum[b]);
+      sum[b] = add_where(hn::RebindMask(d, equal), sum[b], coupling);
     }
   }
   for (const TableLink& link : layout.links_of(v)) {
