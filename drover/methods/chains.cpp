@@ -256,7 +256,7 @@ class MarginalsTask final : public ChainTask {
     const ChainStates::Shape& shape = states->shape();
     if (options_.state_values.empty() || !shape.sums_values)
       check_estimate_memory(problem_, shape.entries, shape.lanes, options_);
-    ChainRun run(std::move(states), options_, control_.ranks());
+    ChainRun run(std::move(states), options_, control_);
     if (!problem_.start().empty()) run.start_at(problem_.start());
     std::optional<JointCounter> joints;
     DrawCallback on_draw;
@@ -292,7 +292,7 @@ class SampleTask final : public ChainTask {
 
  private:
   RunFacts& go(std::string_view name, std::unique_ptr<ChainStates> states, const SeeRun& see) override {
-    ChainRun run(std::move(states), options_, control_.ranks());
+    ChainRun run(std::move(states), options_, control_);
     if (!problem_.start().empty()) run.start_at(problem_.start());
     if (control_.ranks().is_first()) consumer_.begin(options_.chains);
     const DrawCallback on_draw = [&](std::uint32_t chain, std::span<const Value> x, double log_score) {
@@ -321,8 +321,9 @@ class SampleTask final : public ChainTask {
 
 class LiveTask final : public ChainTask, public LiveChains {
  public:
-  LiveTask(const Problem& problem, const ChainOptions& options, const UseChains& use)
-      : problem_(problem), options_(options), use_(use) {}
+  LiveTask(const Problem& problem, const ChainOptions& options, const RunControl& control,
+           const UseChains& use)
+      : problem_(problem), options_(options), control_(control), use_(use) {}
 
   RunFacts facts;
 
@@ -351,7 +352,7 @@ class LiveTask final : public ChainTask, public LiveChains {
  private:
   RunFacts& go(std::string_view name, std::unique_ptr<ChainStates> states, const SeeRun& see) override {
     check_estimate_memory(problem_, states->shape().entries, states->shape().lanes, options_);
-    run_.emplace(std::move(states), options_);
+    run_.emplace(std::move(states), options_, control_);
     size_ = drover::sweep_size(problem_.graph());
     bool spins = problem_.graph().is_spin();
     if (work().largest_block > 0) {
@@ -371,6 +372,7 @@ class LiveTask final : public ChainTask, public LiveChains {
 
   const Problem& problem_;
   const ChainOptions& options_;
+  const RunControl& control_;
   const UseChains& use_;
   std::optional<ChainRun> run_;
   SweepSize size_;
@@ -407,7 +409,7 @@ RunFacts enter_chains(const ChainSampler& sampler, const Problem& problem, const
                       const RunControl& control, const UseChains& use) {
   ChainOptions options = asked;
   if (options.chains == 0) options.chains = sampler.default_chains(problem);
-  LiveTask task(problem, options, use);
+  LiveTask task(problem, options, control, use);
   sampler.run(problem, options, control, task);
   return std::move(task.facts);
 }

@@ -7,6 +7,7 @@
 
 #include "drover/core/large_memory.hpp"
 #include "drover/core/parallel.hpp"
+#include "drover/core/stop_check.hpp"
 
 namespace drover {
 
@@ -23,8 +24,10 @@ void ScoreTrace::halve(std::uint32_t chains) {
   scores.resize(kept * chains);
 }
 
-ChainRun::ChainRun(std::unique_ptr<ChainStates> states, const ChainOptions& options, const Ranks& ranks)
-    : states_(std::move(states)), options_(options), ranks_(&ranks) {
+ChainRun::ChainRun(std::unique_ptr<ChainStates> states, const ChainOptions& options,
+                   const RunControl& control)
+    : states_(std::move(states)), options_(options), ranks_(&control.ranks()) {
+  StopCheck check(control, "the chains", "were started");
   const std::uint32_t lanes = shape().lanes;
   const std::uint32_t batches = (options.chains + lanes - 1) / lanes;
   const std::size_t entries = all_entries();
@@ -35,19 +38,23 @@ ChainRun::ChainRun(std::unique_ptr<ChainStates> states, const ChainOptions& opti
         SegmentStore::planned_group(entries, options.chains, options.estimator_memory);
     const std::uint32_t step = std::lcm(group, lanes) / lanes, steps = (batches + step - 1) / step;
     const auto begin = [&](std::uint32_t rank) {
-      return std::min(batches, step * static_cast<std::uint32_t>(part_begin(steps, rank, ranks.size())));
+      return std::min(batches, step * static_cast<std::uint32_t>(part_begin(steps, rank, ranks_->size())));
     };
-    first_batch_ = begin(ranks.rank());
-    last_batch = begin(ranks.rank() + 1);
+    first_batch_ = begin(ranks_->rank());
+    last_batch = begin(ranks_->rank() + 1);
   }
   own_chains_ = std::min(options.chains, last_batch * lanes) - std::min(options.chains, first_chain());
-  for (std::uint32_t b = first_batch_; b < last_batch; ++b) states_->start(options.seed, b * lanes);
+  for (std::uint32_t b = first_batch_; b < last_batch; ++b) {
+    states_->start(options.seed, b * lanes, control);
+    check.ask();
+  }
   sums_.resize(states_->batches());
-  for (LaneSums& sums : sums_) assign_large(sums, own_entries() * lanes, 0.0F);
+  for (LaneSums& sums : sums_) assign_large(sums, own_entries() * lanes, 0.0F, check);
   // Like the rhythm of scores chosen without looking at `sweeps`, so that a resumed run keeps what an
   // uninterrupted one would.
-  store_ = SegmentStore(entries, options.chains, options.estimator_memory, {own_entries(), own_chains_},
-                        options.burn_in == ChainOptions::unlimited ? 0 : options.burn_in / options.thin);
+  store_ =
+      SegmentStore(entries, options.chains, options.estimator_memory, {own_entries(), own_chains_},
+                   options.burn_in == ChainOptions::unlimited ? 0 : options.burn_in / options.thin, control);
   burn_in_ = options.burn_in;
   trace_.capacity = std::clamp<std::size_t>((std::size_t{1} << 24) / options.chains, 16, 1024);
   // A record costs about as much as a sweep.
@@ -373,7 +380,7 @@ void ChainRun::gather_states() {
   for (const std::string& part : parts)
     for (LoadArchive load(part); !load.at_end();) {
       const std::size_t batch = all->batches();
-      all->start(options_.seed, static_cast<std::uint32_t>(batch) * shape().lanes);
+      all->start(options_.seed, static_cast<std::uint32_t>(batch) * shape().lanes, no_control());
       all->visit_state(batch, load);
     }
   all->resize_totals(own);

@@ -79,12 +79,13 @@ using DrawCallback = std::function<void(std::uint32_t chain, std::span<const Val
 
 class ChainRun {
  public:
-  /// A kernel that lies on several ranks is run with these.
+  /// Starts the chains, which the control may end: Error of kind stopped or interrupted. The run is for the
+  /// control's ranks; a kernel that lies on several is run with these.
   ChainRun(std::unique_ptr<ChainStates> states, const ChainOptions& options,
-           const Ranks& ranks = one_process());
+           const RunControl& control = no_control());
   template <Kernel K>
-  ChainRun(const K& kernel, const ChainOptions& options, const Ranks& ranks = one_process())
-      : ChainRun(std::make_unique<KernelStates<K>>(kernel), options, ranks) {}
+  ChainRun(const K& kernel, const ChainOptions& options, const RunControl& control = no_control())
+      : ChainRun(std::make_unique<KernelStates<K>>(kernel), options, control) {}
   ChainRun(const ChainRun& other);
   ChainRun(ChainRun&&) = default;
   ChainRun& operator=(const ChainRun&) = delete;

@@ -39,8 +39,8 @@ class ChainStates {
   /// The same kernel, without a batch.
   virtual std::unique_ptr<ChainStates> empty() const = 0;
   virtual std::size_t batches() const = 0;
-  /// Adds a batch, with totals of zero.
-  virtual void start(std::uint64_t seed, std::uint32_t first_chain) = 0;
+  /// Adds a batch, with totals of zero. Kernels for which that takes long ask the control on the way.
+  virtual void start(std::uint64_t seed, std::uint32_t first_chain, const RunControl& control) = 0;
   /// Has the batches of another's of the same kernel, from `first` on, instead of its own, as many as it has.
   virtual void take(ChainStates& whole, std::size_t first) = 0;
 
@@ -92,8 +92,11 @@ class KernelStates final : public ChainStates {
   std::unique_ptr<ChainStates> copy() const override { return std::make_unique<KernelStates>(*this); }
   std::unique_ptr<ChainStates> empty() const override { return std::make_unique<KernelStates>(kernel_); }
   std::size_t batches() const override { return states_.size(); }
-  void start(std::uint64_t seed, std::uint32_t first_chain) override {
-    states_.push_back(kernel_.start(seed, first_chain));
+  void start(std::uint64_t seed, std::uint32_t first_chain, const RunControl& control) override {
+    if constexpr (requires { kernel_.start(seed, first_chain, control); })
+      states_.push_back(kernel_.start(seed, first_chain, control));
+    else
+      states_.push_back(kernel_.start(seed, first_chain));
     totals_.emplace_back();
   }
   void take(ChainStates& whole, std::size_t first) override {

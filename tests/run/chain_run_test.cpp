@@ -8,7 +8,12 @@
 #include <atomic>
 #include <cmath>
 
+#include "drover/core/error.hpp"
 #include "drover/infer/enumerate.hpp"
+#include "drover/model/builders.hpp"
+#include "drover/sample/blocked/blocked_gibbs.hpp"
+#include "drover/sample/dual/tree_primal_dual.hpp"
+#include "drover/sample/gibbs/gibbs_table_lanes.hpp"
 #include "tests/run/small_runs.hpp"
 #include "tests/support/random_models.hpp"
 #include "tests/support/reference_kernel.hpp"
@@ -72,6 +77,41 @@ TEST(ChainRun, LongRunsDoNotDrift) {
   run.finish();
   EXPECT_EQ(run.store().draws(), 300'000U);
   EXPECT_NEAR(run.store().mean(0), 0.7, precision_floor);
+}
+
+// Many chains of many variables take seconds to start: whoever waits can end that at every lane of a wide kernel.
+template <class K>
+void expect_starts_can_be_ended(const K& kernel) {
+  ChainOptions options = small_options();
+  options.chains = 3 * kernel.lanes();
+  RunControl counting;
+  std::size_t all = 0;
+  counting.stop_when([&] { return ++all == 0; });
+  const ChainRun whole(kernel, options, counting);
+  ASSERT_GE(all, std::size_t{options.chains});
+  for (std::size_t after : {std::size_t{0}, all / 2, all - 1}) {
+    RunControl control;
+    std::size_t asked = 0;
+    control.stop_when([&] {
+      if (++asked > after) control.request_stop();
+      return asked > after;
+    });
+    try {
+      const ChainRun ended(kernel, options, control);
+      ADD_FAILURE() << "not ended after " << after;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::interrupted);
+    }
+    EXPECT_EQ(asked, after + 1);
+  }
+}
+
+TEST(ChainRun, StartingEndsWhenItIsToldTo) {
+  const Graph graph = compile(grid_ising(130, 130, false, 0.3));
+  expect_starts_can_be_ended(GibbsTableLanes(graph, {16, Scan::fixed, {}}));
+  expect_starts_can_be_ended(BlockedGibbs(graph));
+  expect_starts_can_be_ended(TreePrimalDual(graph, ForestChoice::heaviest));
+  expect_starts_can_be_ended(ReferenceKernel(graph, 1));
 }
 
 TEST(ChainRun, ResumesBitForBit) {

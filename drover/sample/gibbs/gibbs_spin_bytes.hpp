@@ -31,6 +31,7 @@
 
 #include "drover/compile/spin_graph.hpp"
 #include "drover/core/aligned.hpp"
+#include "drover/core/run_control.hpp"
 #include "drover/sample/kernel.hpp"
 #include "drover/sample/scan.hpp"
 
@@ -65,7 +66,7 @@ class GibbsSpinBytes {
   std::uint32_t lanes() const { return 64; }
   std::size_t entry_count() const { return size(); }
 
-  State start(std::uint64_t seed, std::uint32_t first_chain) const;
+  State start(std::uint64_t seed, std::uint32_t first_chain, const RunControl& control = no_control()) const;
   void sweep(State& state, std::uint64_t sweep) const;
   void sweep(State& state, std::uint64_t sweep, ConditionalSums sums) const;
   /// Sweeps first .. first + count - 1: the same bits as one by one, but several go through memory together
