@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
 #include <optional>
 
@@ -45,6 +46,11 @@ void print_tables(const ModelInfo& info) {
   table.print();
 }
 
+std::string derivative_text(double derivative) {
+  const bool shows = std::abs(derivative) >= 0.00005 || derivative == 0;
+  return shows ? fmt::format("{:+.4f}", derivative) : fmt::format("{:+.0e}", derivative);
+}
+
 void print_target(const TargetAnswer& answer) {
   constexpr std::size_t most_rows = 20;
   const std::string name = answer.names.variable(answer.target);
@@ -60,6 +66,8 @@ void print_target(const TargetAnswer& answer) {
   TextTable entries(header);
   for (std::size_t k = 0; k < answer.sensitivity.size() && k < most_rows; ++k) {
     const Sensitivity& one = answer.sensitivity[k];
+    // The largest come first: what follows has no bearing on the target either.
+    if (std::ranges::all_of(one.derivatives, [](double derivative) { return derivative == 0; })) break;
     const std::size_t last = one.variables.size() - 1;
     const auto text = [&](std::size_t v) {
       return answer.names.variable(one.variables[v]) + "=" +
@@ -68,7 +76,7 @@ void print_target(const TargetAnswer& answer) {
     std::string entry = text(last);
     for (std::size_t v = 0; v < last; ++v) entry += (v > 0 || answer.by_logarithm ? ", " : " | ") + text(v);
     std::vector<std::string> cells = {entry, fmt::format("{:.6g}", one.entry)};
-    for (double derivative : one.derivatives) cells.push_back(fmt::format("{:+.4f}", derivative));
+    for (double derivative : one.derivatives) cells.push_back(derivative_text(derivative));
     entries.row(cells);
   }
   entries.print();

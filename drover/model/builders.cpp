@@ -236,21 +236,24 @@ Model ising(const Edges& edges, const Draw& coupling, const Draw& field, std::ui
   return model;
 }
 
-Model grid_rows(std::uint32_t width, std::uint32_t height, std::span<const std::uint32_t> rows,
+Model grid_rows(std::uint32_t width, std::uint32_t height, bool periodic, std::span<const std::uint32_t> rows,
                 const Draw& coupling, const Draw& field, std::uint64_t seed) {
   Model model;
   model.cardinalities.assign(rows.size() * width, 2);
   const Drawer coupling_of(coupling, seed, Purpose::coupling), field_of(field, seed, Purpose::field);
   for (std::size_t r = 0; r < rows.size(); ++r) {
     // As grid_edges() counts them: a pair to the right, where there is one, and then one down.
-    const std::uint64_t y = rows[r], before = y * (2 * std::uint64_t{width} - 1);
-    const bool has_down = y + 1 < height, keeps_down = r + 1 < rows.size() && rows[r + 1] == y + 1;
+    const std::uint64_t y = rows[r], before = y * (2 * std::uint64_t{width} - (periodic ? 0 : 1));
+    const bool has_down = periodic || y + 1 < height;
+    const auto below = std::ranges::lower_bound(rows, static_cast<std::uint32_t>((y + 1) % height));
+    const bool keeps_down = has_down && below != rows.end() && *below == (y + 1) % height;
+    const auto row_below = static_cast<VariableId>((below - rows.begin()) * width);
     for (std::uint32_t x = 0; x < width; ++x) {
-      const auto here = static_cast<VariableId>(r * width + x);
+      const auto row = static_cast<VariableId>(r * width);
       const std::uint64_t number = before + (has_down ? 2 : 1) * std::uint64_t{x};
-      const bool has_right = x + 1 < width;
-      if (has_right) model.spin_pairs.add(here, here + 1, coupling_of(number));
-      if (keeps_down) model.spin_pairs.add(here, here + width, coupling_of(number + (has_right ? 1 : 0)));
+      const bool has_right = periodic || x + 1 < width;
+      if (has_right) model.spin_pairs.add(row + x, row + (x + 1) % width, coupling_of(number));
+      if (keeps_down) model.spin_pairs.add(row + x, row_below + x, coupling_of(number + (has_right ? 1 : 0)));
     }
   }
   if (field_of.is_zero()) return model;

@@ -57,10 +57,10 @@ Edges regular_edges(std::uint32_t variables, std::uint32_t degree, std::uint64_t
 /// Spin pairs J s_i s_j and fields h s_i; no unaries when the field is the constant 0.
 Model ising(const Edges& edges, const Draw& coupling, const Draw& field, std::uint64_t seed);
 
-/// Some rows (ascending) of what ising() makes of grid_edges(width, height, false), and the pairs among them:
+/// Some rows (ascending) of what ising() makes of grid_edges(width, height, periodic), and the pairs among them:
 /// variable r * width + x is the x-th of the r-th of these rows. Numbers of pairs, and with them couplings, are
-/// those of the whole.
-Model grid_rows(std::uint32_t width, std::uint32_t height, std::span<const std::uint32_t> rows,
+/// those of the whole. Where it is periodic there are at least three rows and columns.
+Model grid_rows(std::uint32_t width, std::uint32_t height, bool periodic, std::span<const std::uint32_t> rows,
                 const Draw& coupling, const Draw& field, std::uint64_t seed);
 /// Potts pairs J [x_i = x_j] and one field per state.
 Model potts(const Edges& edges, std::uint32_t states, const Draw& coupling, const Draw& field,

@@ -108,6 +108,12 @@ class Work {
     return std::max(0.0, sum);  // rounding
   }
 
+  /// Of two numbers that would be equal but for rounding it is none; probabilities are sums of such of size 1.
+  static double difference(double a, double b) {
+    constexpr double rounding = 1e-12, of_sums = 1e-15;
+    return std::abs(a - b) <= rounding * std::max(std::abs(a), std::abs(b)) + of_sums ? 0 : a - b;
+  }
+
   void add_sensitivities(std::size_t f, const Given& all, const std::vector<Given>& given,
                          TargetAnswer& answer) const {
     const Factor& factor = factors_[f];
@@ -116,7 +122,8 @@ class Work {
     std::vector<double> by_log(entries * states, 0.0);
     for (std::size_t t = 0; t < states; ++t)
       for (std::size_t u = 0; u < entries && answer.probabilities[t] > 0; ++u)
-        by_log[u * states + t] = answer.probabilities[t] * (given[t].tables[f][u] - all.tables[f][u]);
+        by_log[u * states + t] =
+            answer.probabilities[t] * difference(given[t].tables[f][u], all.tables[f][u]);
     const std::size_t row = model_.cardinalities[factor.scope.back()];
     std::vector<Value> index(factor.scope.size(), 0);
     for (std::size_t u = 0; u < entries; ++u) {
@@ -132,7 +139,7 @@ class Work {
             const std::size_t first = u / row * row;
             for (std::size_t k = first; k < first + row; ++k)
               if (k != u) others += by_log[k * states + t];
-            derivative = derivative / entry - others / (1 - entry);
+            derivative = difference(derivative / entry, others / (1 - entry));
           }
           one.derivatives.push_back(derivative);
         }

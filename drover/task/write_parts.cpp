@@ -1,4 +1,4 @@
-// How models get into folders of parts: laid out from the whole, or a grid part by part without it.
+// How models get into folders of parts: laid out from the whole, or a grid or torus part by part without it.
 #include <fmt/format.h>
 #include <sys/stat.h>
 
@@ -39,11 +39,16 @@ std::vector<float> terms_of(const SpinEdges& spins) {
   return terms;
 }
 
-/// Which units of an open grid hold what: the order of GibbsSpinChain (colour, degree, number) by counting.
+/// Which units of a grid, or of a torus of even sides, hold what: the order of GibbsSpinChain (colour, degree, number) by
+/// counting.
 class GridPlaces {
  public:
-  GridPlaces(std::uint32_t width, std::uint32_t height, bool duals)
-      : width_(width), height_(height), duals_(duals), pairs_((width - 1) * height + width * (height - 1)) {
+  GridPlaces(std::uint32_t width, std::uint32_t height, bool periodic, bool duals)
+      : width_(width),
+        height_(height),
+        periodic_(periodic),
+        duals_(duals),
+        pairs_(periodic ? 2 * width * height : (width - 1) * height + width * (height - 1)) {
     const std::uint32_t groups = duals ? 1 : 2;
     begin_.push_back(0);
     if (duals) begin_.push_back(units_of(pairs_));
@@ -87,10 +92,15 @@ class GridPlaces {
     }
     return no_variable;
   }
-  /// The number of the pair of a variable and the one to its right, or below it.
+  /// The number of the pair of a variable and the one to its right, or below it; around a torus the first is the
+  /// leftmost, or the topmost. They stand by direction: 1, width - 1 (around), width, (height - 1) width (around).
   std::uint32_t dual_of(std::uint32_t first, std::uint32_t second) const {
-    const std::uint32_t x = first % width_, y = first / width_;
-    return width_ * height_ + (second == first + 1 ? y * (width_ - 1) + x : height_ * (width_ - 1) + first);
+    const std::uint32_t x = first % width_, y = first / width_, size = width_ * height_;
+    if (second == first + 1) return size + y * (width_ - 1) + x;
+    const std::uint32_t right = height_ * (width_ - 1);
+    if (second - first == width_ - 1) return size + right + y;
+    const std::uint32_t across = right + (periodic_ ? height_ : 0);
+    return size + across + (second - first == width_ ? first : (height_ - 1) * width_ + x);
   }
 
  private:
@@ -99,7 +109,7 @@ class GridPlaces {
   std::uint32_t group_of(std::uint32_t x, std::uint32_t y) const { return duals_ ? 0 : (x + y) % 2; }
   bool is_border(std::uint32_t y) const { return y == 0 || y + 1 == height_; }
   std::uint32_t degree(std::uint32_t x, std::uint32_t y) const {
-    return 4U - (x == 0 || x + 1 == width_ ? 1U : 0U) - (is_border(y) ? 1U : 0U);
+    return periodic_ ? 4U : 4U - (x == 0 || x + 1 == width_ ? 1U : 0U) - (is_border(y) ? 1U : 0U);
   }
   /// Those of a row with this group and degree that stand before column x.
   std::uint32_t count_before(std::uint32_t group, std::uint32_t d, std::uint32_t y, std::uint32_t x) const {
@@ -113,7 +123,7 @@ class GridPlaces {
   }
 
   std::uint32_t width_, height_;
-  bool duals_;
+  bool periodic_, duals_;
   std::uint32_t pairs_;
   std::vector<std::uint32_t> begin_;                                 ///< units of colours
   std::array<std::array<std::vector<std::uint32_t>, 3>, 2> before_;  ///< by group, degree, row
@@ -214,7 +224,8 @@ void generate_parts(const GenerateModelOptions& asked, const std::string& folder
                     const RunControl& control) {
   const GenerateOptions model = generator_options(asked);
   constexpr std::uint64_t most = 1'400'000'000;  // with duals positions stay below 2^32
-  if (model.kind != GenerateKind::grid || model.states.value_or(2) > 2)
+  const bool periodic = model.kind == GenerateKind::torus;
+  if ((model.kind != GenerateKind::grid && !periodic) || model.states.value_or(2) > 2)
     throw Error(ErrorKind::usage,
                 fmt::format("generate {} does not make parts by themselves: write the model to a file, and "
                             "'drover convert' it",
@@ -222,6 +233,9 @@ void generate_parts(const GenerateModelOptions& asked, const std::string& folder
   if (model.width < 3 || model.height < 3 || model.width > most / model.height)
     throw OptionError("width", fmt::format("{} by {}", model.width, model.height),
                       fmt::format("at least 3 by 3 and at most {} variables", most));
+  if (periodic && (model.width % 2 == 1 || model.height % 2 == 1))
+    throw OptionError("width", fmt::format("{} by {}", model.width, model.height),
+                      "even numbers: parts of a torus are of two colours");
   const auto width = static_cast<std::uint32_t>(model.width),
              height = static_cast<std::uint32_t>(model.height);
   if (model.coupling.shape == Draw::Shape::constant && model.coupling.a == 0)
@@ -229,7 +243,7 @@ void generate_parts(const GenerateModelOptions& asked, const std::string& folder
   const Ranks& ranks = control.ranks();
   if (ranks.is_first()) make_folder(folder);
   ranks.vote(0);  // it is there
-  const GridPlaces places(width, height, options.duals);
+  const GridPlaces places(width, height, periodic, options.duals);
   PartsLayout layout;
   layout.parts = options.parts;
   layout.variables = width * height;
@@ -251,8 +265,8 @@ void generate_parts(const GenerateModelOptions& asked, const std::string& folder
         const std::uint32_t variable = places.variable_at(p);
         if (variable == no_variable) break;
         const std::uint32_t y = variable / width;
-        for (std::uint32_t row = y > 0 ? y - 1 : 0; row <= std::min(height - 1, y + 1); ++row)
-          needed.insert(row);
+        for (const std::uint32_t row : {y + height - 1, y + height, y + height + 1})
+          if (periodic || (row >= height && row < 2 * height)) needed.insert(row % height);
       }
     }
     const std::vector<std::uint32_t> list(needed.begin(), needed.end());
@@ -266,7 +280,8 @@ void generate_parts(const GenerateModelOptions& asked, const std::string& folder
     const auto is_own = [&](std::uint32_t variable) {
       return part_of[places.position_of(whole(variable)) / unit_size] == part;
     };
-    const Graph compiled = compile(grid_rows(width, height, list, model.coupling, model.field, model.seed));
+    const Graph compiled =
+        compile(grid_rows(width, height, periodic, list, model.coupling, model.field, model.seed));
     const SpinGraph pairs = spin_graph(compiled, control);
     PartRows rows;
     for (std::uint32_t v = 0; v < pairs.size(); ++v)

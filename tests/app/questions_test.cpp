@@ -118,6 +118,11 @@ TEST(QuestionCommands, TargetAndIntervention) {
   EXPECT_EQ(result["sensitivity_by"], "probability");
   EXPECT_NE(drover_command("info " + sprinkler_file + " --target rain").out.find("ASK NEXT"),
             std::string::npos);
+  // Neither what rounding left nor what has no bearing is among the entries: rain does not hang on the lawn's table.
+  const std::string shown = drover_command("info " + sprinkler_file + " --target rain").out;
+  EXPECT_EQ(shown.find("-0.0000"), std::string::npos) << shown;
+  EXPECT_EQ(shown.find("lawn=wet |"), std::string::npos) << shown;
+  EXPECT_NE(shown.find("rain=none | cloudy"), std::string::npos) << shown;
   expect_error("info " + sprinkler_file + " --target lawn --observe lawn=wet", 64, "--target");
 
   const auto done = drover_command("marginals " + sprinkler_file + " --do sprinkler=on --json").json();

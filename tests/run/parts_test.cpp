@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 
 #include "drover/compile/graph.hpp"
@@ -12,6 +13,7 @@
 #include "drover/run/chain_run.hpp"
 #include "drover/sample/dual/primal_dual_chain.hpp"
 #include "drover/task/parts.hpp"
+#include "drover/task/parts_checkpoint.hpp"
 #include "tests/support/command.hpp"
 #include "tests/support/thread_ranks.hpp"
 
@@ -67,7 +69,7 @@ void expect_same_bits_in_parts(const Model& model, bool duals, std::uint32_t par
       RunControl control;
       control.share_with(ranks);
       const PartSpread spread(load_parts(folder, control).held, ranks);
-      ChainRun run(spread, few_sweeps(), ranks);
+      ChainRun run(spread, few_sweeps(), control);
       run.run(control);
       run.finish();
       EXPECT_EQ(run.trace().scores, alone.trace().scores) << count << " ranks";
@@ -95,6 +97,10 @@ TEST(Parts, GibbsGivesTheBitsOfTheWhole) {
   expect_same_bits_in_parts<GibbsSpinChain>(sparse_model(90, 60, 2), false, 3);  // variables without pairs
   expect_same_bits_in_parts<GibbsSpinChain>(sparse_model(300, 600, 3, 9), false,
                                             5);  // beyond products of odds
+  // So is one pair: the other ranks must know of it.
+  Model strong = sparse_model(600, 1200, 4);
+  strong.spin_pairs.add(5, 400, 60);
+  expect_same_bits_in_parts<GibbsSpinChain>(strong, false, 5);
 }
 
 TEST(Parts, PrimalDualGivesTheBitsOfTheWhole) {
@@ -102,10 +108,13 @@ TEST(Parts, PrimalDualGivesTheBitsOfTheWhole) {
   expect_same_bits_in_parts<PrimalDualChain>(sparse_model(90, 60, 2), true, 3);
 }
 
-TEST(Parts, AGridIsGeneratedAsItIsConverted) {
-  for (const auto& [width, height] : {std::pair{9U, 7U}, {40U, 33U}, {300U, 11U}, {3U, 200U}})
-    for (bool duals : {false, true}) {
+TEST(Parts, GridsAndToriAreGeneratedAsTheyAreConverted) {
+  for (const auto& [width, height] :
+       {std::pair{9U, 7U}, {40U, 33U}, {300U, 11U}, {3U, 200U}, {40U, 34U}, {4U, 200U}, {300U, 6U}})
+    for (const auto& [duals, torus] : {std::pair{false, false}, {true, false}, {false, true}, {true, true}}) {
+      if (torus && (width % 2 == 1 || height % 2 == 1)) continue;
       GenerateModelOptions grid;
+      if (torus) grid.kind = GenerateKind::torus;
       grid.width = width;
       grid.height = height;
       grid.coupling_sd = 0.7;
@@ -124,7 +133,8 @@ TEST(Parts, AGridIsGeneratedAsItIsConverted) {
         control.share_with(ranks);
         const HeldPart mine = load_parts(generated, control).held,
                        theirs = load_parts(converted, control).held;
-        const std::string at = fmt::format("{} x {}, rank {}", width, height, ranks.rank());
+        const std::string at =
+            fmt::format("{} x {}, {}, rank {}", width, height, torus ? "torus" : "grid", ranks.rank());
         EXPECT_EQ(mine.graph.numbers, theirs.graph.numbers) << at;
         EXPECT_EQ(mine.graph.neighbours, theirs.graph.neighbours) << at;
         EXPECT_EQ(mine.graph.weights, theirs.graph.weights) << at;
@@ -183,21 +193,37 @@ TEST(Parts, GoesOnFromACheckpointOfAnotherNumberOfRanks) {
     options.checkpoint.resume = true;
     options.chains.sweeps = 150;
     EXPECT_EQ(tables(1, "ended again"), whole);
-    // A part of another run, or a damaged one, is not taken.
+    // A part of another time, a damaged one, and a checkpoint of another model are not taken.
+    const auto expect_refused = [&](const std::string& model, const std::string& what) {
+      try {
+        RunControl control;
+        marginals_of_parts(model, "", options, control);
+        ADD_FAILURE() << what;
+      } catch (const Error& error) {
+        EXPECT_EQ(error.kind(), ErrorKind::bad_data) << what;
+      }
+    };
     const std::string part = place.file("state.0.part-00001"), content = testing::read_whole(part);
     ASSERT_GT(content.size(), 1000U);
     for (std::size_t at : {std::size_t{0}, std::size_t{9}, content.size() / 2, content.size() - 1}) {
       std::string changed = content;
       changed[at] = static_cast<char>(changed[at] ^ 4);
       std::ofstream(part, std::ios::binary) << changed;
-      try {
-        RunControl control;
-        marginals_of_parts(folder, "", options, control);
-        ADD_FAILURE() << "byte " << at;
-      } catch (const Error& error) {
-        EXPECT_EQ(error.kind(), ErrorKind::bad_data) << "byte " << at;
-      }
+      expect_refused(folder, fmt::format("byte {}", at));
     }
+    std::ofstream(part, std::ios::binary) << testing::read_whole(place.file("state.1.part-00001"));
+    expect_refused(folder, "an earlier part");
+    std::ofstream(part, std::ios::binary) << content;
+    const std::string other = place.file("other");
+    write_parts(sparse_model(1500, 4000, 2), other, {.parts = 6, .duals = duals}, no_control(), scattered);
+    expect_refused(other, "another model");
+    marginals_of_parts(folder, "", options, no_control());
+    // Before a run that begins anew has written anything, what it finds is no longer a checkpoint.
+    options.checkpoint.resume = false;
+    ASSERT_TRUE(std::filesystem::exists(options.checkpoint.file));
+    const LoadedParts loaded = load_parts(folder, no_control());
+    const PartsCheckpoint begun(options.checkpoint, "another run", loaded, no_control());
+    EXPECT_FALSE(std::filesystem::exists(options.checkpoint.file));
   }
 }
 

@@ -124,6 +124,35 @@ TEST(Questions, JointsByCountingDraws) {
     }
 }
 
+// Many models, and few draws of each.
+TEST(Questions, JointsByCountingDrawsOfManyModels) {
+  std::size_t compared = 0;
+  for (std::uint64_t seed = 0; seed < 300; seed += 2) {  // those without zeros
+    SCOPED_TRACE(seed);
+    const Model model = small_model(seed);
+    RandomSequence random(seed, Stream::generate);
+    InferenceOptions options;
+    options.method = "gibbs";
+    options.seed = seed;
+    options.chains.burn_in = 100;
+    options.chains.sweeps = 400;
+    options.joint = {{"3", "0"}, {"1", "2", "0"}};
+    const std::vector<double> likelihood{0.2 + random.uniform(), 0.2 + random.uniform()};
+    if (model.cardinalities[2] == 2) options.evidence.add_likelihood(2, likelihood);
+    const Marginals answer = marginals(model, options);
+    const WeighedStates truth(model, options.evidence);
+    ASSERT_EQ(answer.joints.size(), 2U);
+    for (const Joint& joint : answer.joints) {
+      const std::vector<double> expected = truth.joint(joint.variables);
+      ASSERT_EQ(joint.probabilities.size(), expected.size());
+      // As above; a state that 128 chains of 400 draws never meet is rarer than 10^-3.
+      for (std::size_t e = 0; e < expected.size(); ++e, ++compared)
+        EXPECT_NEAR(joint.probabilities[e], expected[e], 8 * joint.mcse[e] + 1e-3);
+    }
+  }
+  EXPECT_GT(compared, 3000U);
+}
+
 TEST(Questions, MethodsWithoutJointsAreRefused) {
   const Model model = small_model(0);
   InferenceOptions options;
