@@ -33,7 +33,7 @@ int run_convert(const Call& call, const Output& output, const PartsOptions& part
   } else {
     compile(model, {}, PairTables::recognised,
             run_control());  // the one validator: a file that cannot mean anything is not passed on
-    write_model(model, to);
+    write_model(model, to, run_control());
   }
   if (!output.json) return 0;
   Provenance provenance;

@@ -95,9 +95,9 @@ int run_generate(const Call& call, Generate& generating) {
   const Generated result = generate_model(generating.options);
   print_warnings(output.quiet, result.provenance.warnings);
   if (output.out.empty())
-    write_model(result.model, "-", ModelFormat::uai);
+    write_model(result.model, "-", ModelFormat::uai, run_control());
   else
-    write_model(result.model, output.out);
+    write_model(result.model, output.out, run_control());
   JsonObject object = to_json(result);
   if (result.evidence.size() > 0) {
     const std::string path = output.out + ".evid";

@@ -1,7 +1,7 @@
 // Edits per second while sampling goes on, on graphs of growing size:
 //   1. DynamicModel: a factor removed and another added, in place; its sweep of 64 chains;
 //   2. the same as JSON lines, parsed, checked and applied (EditStream), with a sweep after every so many
-//   edits;
+//      edits;
 //   3. beside it a chromatic Gibbs sampler, which colours and lays out the graph anew for an edit.
 //   4. the same edits in place among variables of three states: Potts pairs of either sign and tables.
 // Thread time, one thread; the figures of one size in one run.

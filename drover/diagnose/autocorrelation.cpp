@@ -16,8 +16,9 @@ namespace {
 /// An in-place radix-2 transform with its table of roots; the size is a power of two.
 class FourierTransform {
  public:
-  FourierTransform(std::size_t size, StopCheck& check)
-      : cosines_(size / 2), sines_(size / 2), reversed_(size), check_(check) {
+  FourierTransform(std::size_t size, StopCheck& check) : check_(check) {
+    for (std::vector<double>* table : {&cosines_, &sines_}) grow_patiently(*table, size / 2, 0.0, check_);
+    grow_patiently(reversed_, size, 0, check_);
     for (std::size_t k = 0; k < size / 2; ++k) {
       const double angle = -2 * std::numbers::pi * static_cast<double>(k) / static_cast<double>(size);
       check_.step(8);
@@ -73,7 +74,9 @@ std::vector<double> mean_autocovariance(Draws draws, const RunControl& control) 
   StopCheck check = diagnosis_check(control);
   const std::size_t size = std::bit_ceil(2 * draws.draws);
   FourierTransform transform(size, check);
-  std::vector<double> real(size), imaginary(size), spectrum(size, 0.0);
+  std::vector<double> real, imaginary, spectrum;
+  for (std::vector<double>* values : {&real, &imaginary, &spectrum})
+    grow_patiently(*values, size, 0.0, check);
   for (std::size_t c = 0; c < draws.chains; c += 2) {
     std::fill(real.begin(), real.end(), 0.0);
     std::fill(imaginary.begin(), imaginary.end(), 0.0);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "drover/diagnose/patience.hpp"
+
 namespace drover {
 
 bool undiagnosable(Draws draws) {
@@ -15,14 +17,15 @@ bool undiagnosable(Draws draws) {
   return constant;
 }
 
-DrawsBuffer split_chains(Draws draws) {
+DrawsBuffer split_chains(Draws draws, const RunControl& control) {
+  StopCheck check = diagnosis_check(control);
   const std::size_t half = draws.draws / 2;
   DrawsBuffer split{{}, 2 * draws.chains, half};
   split.values.reserve(split.chains * half);
   for (std::size_t c = 0; c < draws.chains; ++c) {
     const auto chain = draws.chain(c);
-    split.values.insert(split.values.end(), chain.begin(), chain.begin() + static_cast<std::ptrdiff_t>(half));
-    split.values.insert(split.values.end(), chain.end() - static_cast<std::ptrdiff_t>(half), chain.end());
+    append_patiently(split.values, chain.first(half), check);
+    append_patiently(split.values, chain.last(half), check);
   }
   return split;
 }

@@ -6,6 +6,8 @@
 #include <span>
 #include <vector>
 
+#include "drover/core/run_control.hpp"
+
 namespace drover {
 
 /// The figure of what cannot be diagnosed.
@@ -37,7 +39,7 @@ inline constexpr std::size_t least_draws = 4;
 bool undiagnosable(Draws draws);
 
 /// Every chain cut into its first and its last half; the middle draw of an odd number belongs to neither.
-DrawsBuffer split_chains(Draws draws);
+DrawsBuffer split_chains(Draws draws, const RunControl& control = no_control());
 
 /// W, the mean over chains of the variance within a chain (divisor draws - 1), and the variance of the chain
 /// means (divisor chains - 1; 0 for one chain). A chain of one value has variance exactly 0.

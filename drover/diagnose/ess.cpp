@@ -16,7 +16,9 @@ namespace {
 
 std::vector<double> sorted(Draws draws, const RunControl& control = no_control()) {
   StopCheck check = diagnosis_check(control);
-  std::vector<double> values(draws.all().begin(), draws.all().end());
+  std::vector<double> values;
+  values.reserve(draws.size());
+  append_patiently(values, draws.all(), check);
   patient_sort(values, check);
   return values;
 }

@@ -1,16 +1,29 @@
-// Diagnoses of millions of draws that can be ended on the way.
+// Diagnoses of millions of draws that can be ended on the way. Fresh memory is taken in pieces, too: for a system that
+// has little to spare, clearing it takes longer than the figures.
 #pragma once
 
 #include <algorithm>
 #include <cstddef>
+#include <span>
 #include <vector>
 
+#include "drover/core/large_memory.hpp"
 #include "drover/core/stop_check.hpp"
 
 namespace drover {
 
 inline StopCheck diagnosis_check(const RunControl& control) {
   return {control, "the diagnosis", "was made"};
+}
+
+/// Adds values at the end; room for them is there.
+inline void append_patiently(std::vector<double>& values, std::span<const double> more, StopCheck& check) {
+  constexpr std::size_t piece = std::size_t{1} << 20;
+  for (std::size_t begin = 0; begin < more.size(); begin += piece) {
+    const auto part = more.subspan(begin, std::min(piece, more.size() - begin));
+    values.insert(values.end(), part.begin(), part.end());
+    check.ask();
+  }
 }
 
 /// std::sort: short stretches are sorted and then merged, and the check is asked every few thousand values.
@@ -26,7 +39,8 @@ void patient_sort(std::vector<T>& values, StopCheck& check) {
     check.step(stretch);
   }
   if (size <= stretch) return;
-  std::vector<T> merged(size);
+  std::vector<T> merged;
+  grow_patiently(merged, size, T{}, check);
   for (std::size_t width = stretch; width < size; width *= 2) {
     for (std::size_t begin = 0; begin < size; begin += 2 * width) {
       const std::size_t middle = std::min(begin + width, size), end = std::min(begin + 2 * width, size);

@@ -12,10 +12,15 @@ namespace drover {
 
 std::vector<double> rank_normalise(std::span<const double> values, const RunControl& control) {
   StopCheck check = diagnosis_check(control);
-  std::vector<std::pair<double, std::size_t>> order(values.size());
-  for (std::size_t i = 0; i < values.size(); ++i) order[i] = {values[i], i};
+  std::vector<std::pair<double, std::size_t>> order;
+  order.reserve(values.size());
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    order.emplace_back(values[i], i);
+    check.step();
+  }
   patient_sort(order, check);
-  std::vector<double> scores(values.size());
+  std::vector<double> scores;
+  grow_patiently(scores, values.size(), 0.0, check);
   const double count = static_cast<double>(values.size());
   for (std::size_t first = 0, last = 0; first < order.size(); first = last) {
     while (last < order.size() && order[last].first == order[first].first) ++last;
@@ -27,11 +32,15 @@ std::vector<double> rank_normalise(std::span<const double> values, const RunCont
   return scores;
 }
 
-std::vector<double> fold(std::span<const double> values) {
-  std::vector<double> folded(values.begin(), values.end());
+std::vector<double> fold(std::span<const double> values, const RunControl& control) {
+  StopCheck check = diagnosis_check(control);
+  std::vector<double> folded;
+  folded.reserve(values.size());
+  append_patiently(folded, values, check);
   const auto middle = folded.begin() + static_cast<std::ptrdiff_t>(folded.size() / 2);
   std::nth_element(folded.begin(), middle, folded.end());
   double median = *middle;
+  check.ask();
   if (folded.size() % 2 == 0) median = (median + *std::max_element(folded.begin(), middle)) / 2;
   std::transform(values.begin(), values.end(), folded.begin(),
                  [median](double value) { return std::abs(value - median); });

@@ -18,7 +18,7 @@ namespace drover {
 std::vector<double> rank_normalise(std::span<const double> values, const RunControl& control = no_control());
 
 /// |x - median of all|.
-std::vector<double> fold(std::span<const double> values);
+std::vector<double> fold(std::span<const double> values, const RunControl& control = no_control());
 
 /// The p-quantile of sorted values, linear between order statistics (type 7 of Hyndman and Fan; NumPy's and
 /// R's default).

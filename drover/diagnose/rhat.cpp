@@ -28,7 +28,7 @@ double split_rhat(Draws draws) {
 
 double rhat_of_scores(const DrawsBuffer& split, std::span<const double> scores, const RunControl& control) {
   const double bulk = scale_reduction({scores.data(), split.chains, split.draws});
-  const std::vector<double> folded = rank_normalise(fold(split.values), control);
+  const std::vector<double> folded = rank_normalise(fold(split.values, control), control);
   const double tail = scale_reduction({folded.data(), split.chains, split.draws});
   return std::isnan(tail) ? bulk : std::max(bulk, tail);
 }

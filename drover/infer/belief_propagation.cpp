@@ -11,6 +11,7 @@
 #include "drover/core/error.hpp"
 #include "drover/core/log_math.hpp"
 #include "drover/core/parallel.hpp"
+#include "drover/core/stop_check.hpp"
 #include "drover/infer/spin_kernels.hpp"
 #include "drover/infer/vector_exp.hpp"
 
@@ -73,8 +74,10 @@ BeliefPropagation::BeliefPropagation(const FactorGraph& graph, const BeliefOptio
       change_(std::numeric_limits<double>::infinity()) {
   assert(options.damping >= 0 && options.damping < 1);
   assert(appearance_.empty() || appearance_.size() == graph.factor_count());
+  StopCheck check(*options_.control, "message passing", "began");
   if (options_.semiring == Semiring::sum)
     for (std::size_t e = 0; e < graph_.edge_count(); ++e) {
+      check.step();
       const std::size_t begin = graph_.message_offsets[e], states = graph_.message_offsets[e + 1] - begin;
       const double uniform = states == 2 ? -log_of_two : -std::log(static_cast<double>(states));
       std::fill_n(messages_.begin() + static_cast<std::ptrdiff_t>(begin), states, uniform);
@@ -303,7 +306,7 @@ double BeliefPropagation::iterate(const GoOn& go_on) {
 void BeliefPropagation::run(const OnIteration& on_iteration, const GoOn& go_on) {
   engine_ = engine();
   if (!engine_ && options_.schedule == MessageSchedule::sequential && order_.variables.empty())
-    order_ = breadth_first(graph_);
+    order_ = breadth_first(graph_, *options_.control);
   bool stopped = false;
   const GoOn asked = [&] {
     stopped |= go_on && !go_on();
@@ -326,7 +329,9 @@ std::unique_ptr<SpinEngine> BeliefPropagation::engine() const {
   if (!options_.vectors || graph_.edge_count() == 0) return nullptr;
   SpinProblem problem;
   problem.semiring = options_.semiring;
+  StopCheck check(*options_.control, "message passing", "began");
   for (std::size_t f = 0; f < graph_.factor_count(); ++f) {
+    check.step();
     const std::size_t edge = graph_.edge_offsets[f];
     if (edge == graph_.edge_offsets[f + 1]) continue;
     if (graph_.kind[f] != FactorKind::spin_pair) return nullptr;
@@ -345,8 +350,9 @@ std::unique_ptr<SpinEngine> BeliefPropagation::engine() const {
     if (!std::isfinite(problem.log_odds.back())) return nullptr;
   }
   const bool in_order = options_.schedule == MessageSchedule::sequential;
-  return spin_engine(problem, options_.schedule,
-                     in_order ? breadth_first(graph_).variables : std::vector<VariableId>());
+  return spin_engine(
+      problem, options_.schedule,
+      in_order ? breadth_first(graph_, *options_.control).variables : std::vector<VariableId>());
 }
 
 void BeliefPropagation::take_messages(const SpinEngine& engine) {
@@ -381,44 +387,57 @@ std::vector<double> BeliefPropagation::log_beliefs() const {
   return beliefs;
 }
 
-std::vector<std::vector<double>> BeliefPropagation::marginals() const {
+Distributions BeliefPropagation::marginals() const {
   const std::vector<double> beliefs = log_beliefs();
-  std::vector<std::vector<double>> result(graph_.variable_count());
-  for (VariableId v = 0; v < graph_.variable_count(); ++v) {
-    const auto begin = beliefs.begin() + static_cast<std::ptrdiff_t>(graph_.graph->unary_offsets[v]);
-    result[v].assign(begin, begin + graph_.graph->cardinalities[v]);
-    normalise_logs(result[v]);
-  }
+  Distributions result;
+  result.assign(graph_.graph->cardinalities, 0);
+  parallel_for(IndexRange(0, graph_.variable_count(), grain), [&](const IndexRange& range) {
+    for (std::size_t v = range.begin(); v != range.end(); ++v) {
+      const std::span<double> p = result[v];
+      std::copy_n(beliefs.begin() + static_cast<std::ptrdiff_t>(graph_.graph->unary_offsets[v]), p.size(),
+                  p.begin());
+      normalise_logs(p);
+    }
+  });
   return result;
 }
 
 double BeliefPropagation::log_z() const {
-  const std::size_t n = graph_.variable_count();
-  std::vector<double> log_z_of(n);
+  // Terms by threads, their sum in order: the same bits for any number of them.
+  const std::size_t n = graph_.variable_count(), factors = graph_.factor_count();
+  std::vector<double> log_z_of(n), terms(factors, 0.0);
+  parallel_for(IndexRange(0, n, grain), [&](const IndexRange& range) {
+    std::vector<double> values;
+    for (std::size_t v = range.begin(); v != range.end(); ++v) {
+      values.clear();
+      for (std::size_t k = graph_.graph->unary_offsets[v]; k < graph_.graph->unary_offsets[v + 1]; ++k)
+        values.push_back(zeros_[k] > 0 ? log_zero : sums_[k]);
+      log_z_of[v] = log_sum_exp(values);
+    }
+  });
   double total = graph_.graph->log_constant;
-  std::vector<double> values;
   for (VariableId v = 0; v < n; ++v) {
-    values.clear();
-    for (std::size_t k = graph_.graph->unary_offsets[v]; k < graph_.graph->unary_offsets[v + 1]; ++k)
-      values.push_back(zeros_[k] > 0 ? log_zero : sums_[k]);
-    log_z_of[v] = log_sum_exp(values);
     if (log_z_of[v] == log_zero) fail_impossible(v);
     total += log_z_of[v];
   }
-  Workspace work(graph_.largest_factor);
-  for (std::size_t f = 0; f < graph_.factor_count(); ++f) {
-    const auto scope = graph_.scope(f);
-    if (scope.empty()) continue;
-    incoming(f, work.in.data());
-    factor_messages(Semiring::sum, graph_, f, scale(f), work.in.data(), work.out.data(), work.factor);
-    values.clear();
-    for (std::size_t k = 0; k < graph_.graph->cardinalities[scope[0]]; ++k)
-      values.push_back(work.in[k] + work.out[k]);
-    double term = log_sum_exp(values);
-    if (term == log_zero) fail_impossible(scope[0]);
-    for (VariableId v : scope) term -= log_z_of[v];
-    total += appearance(f) * term;
-  }
+  parallel_for(IndexRange(0, factors, grain), [&](const IndexRange& range) {
+    Workspace work(graph_.largest_factor);
+    std::vector<double> values;
+    for (std::size_t f = range.begin(); f != range.end(); ++f) {
+      const auto scope = graph_.scope(f);
+      if (scope.empty()) continue;
+      incoming(f, work.in.data());
+      factor_messages(Semiring::sum, graph_, f, scale(f), work.in.data(), work.out.data(), work.factor);
+      values.clear();
+      for (std::size_t k = 0; k < graph_.graph->cardinalities[scope[0]]; ++k)
+        values.push_back(work.in[k] + work.out[k]);
+      terms[f] = log_sum_exp(values);
+      if (terms[f] == log_zero) fail_impossible(scope[0]);
+      for (VariableId v : scope) terms[f] -= log_z_of[v];
+      terms[f] *= appearance(f);
+    }
+  });
+  for (double term : terms) total += term;
   return total;
 }
 

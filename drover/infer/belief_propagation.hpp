@@ -31,6 +31,7 @@
 #include <span>
 #include <vector>
 
+#include "drover/core/distributions.hpp"
 #include "drover/infer/factor_graph.hpp"
 #include "drover/infer/factor_messages.hpp"
 #include "drover/infer/spin_engine.hpp"
@@ -45,6 +46,8 @@ struct BeliefOptions {
   /// Converged when no message changes by more: in probability (sum) or relative to its size (maximum).
   double tolerance = 1e-10;
   bool vectors = true;  ///< false: factor by factor also where a vector engine fits, as the reference
+  const RunControl* control =
+      &no_control();  ///< ends what comes before the first iteration, by Error stopped
 };
 
 /// Called after every iteration with their number and the largest change; false stops.
@@ -80,7 +83,7 @@ class BeliefPropagation {
   /// log b_i, maximum 0, in the layout of Graph::unary_offsets: log marginals up to a constant, or
   /// max-marginals.
   std::vector<double> log_beliefs() const;
-  std::vector<std::vector<double>> marginals() const;
+  Distributions marginals() const;
   /// The free energy above at the present messages; an approximation of log Z (exact on forests when
   /// converged).
   double log_z() const;

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <optional>
 
+#include "drover/core/stop_check.hpp"
+
 namespace drover {
 
 namespace {
@@ -31,12 +33,14 @@ std::optional<TruncatedLinear> recognise_truncated_linear(std::span<const double
 
 }  // namespace
 
-FactorGraph factor_graph(const Graph& graph, std::span<const char> chosen) {
+FactorGraph factor_graph(const Graph& graph, std::span<const char> chosen, const RunControl& control) {
+  StopCheck check(control, "message passing", "began");
   FactorGraph result;
   result.graph = &graph;
   result.edge_offsets.push_back(0);
   result.message_offsets.push_back(0);
   const auto add = [&](FactorKind kind, std::size_t index, std::span<const VariableId> scope) {
+    check.step(scope.size());
     const auto number = static_cast<std::uint32_t>(result.kind.size());
     result.kind.push_back(kind);
     result.index.push_back(static_cast<std::uint32_t>(index));
@@ -87,11 +91,15 @@ FactorGraph factor_graph(const Graph& graph, std::span<const char> chosen) {
   for (std::size_t v = 0; v < graph.size(); ++v) result.variable_offsets[v + 1] += result.variable_offsets[v];
   result.edges_of.resize(result.variable.size());
   std::vector<std::size_t> cursor(result.variable_offsets.begin(), result.variable_offsets.end() - 1);
-  for (std::size_t e = 0; e < result.variable.size(); ++e) result.edges_of[cursor[result.variable[e]]++] = e;
+  for (std::size_t e = 0; e < result.variable.size(); ++e) {
+    check.step();
+    result.edges_of[cursor[result.variable[e]]++] = e;
+  }
   return result;
 }
 
-FactorOrder breadth_first(const FactorGraph& graph) {
+FactorOrder breadth_first(const FactorGraph& graph, const RunControl& control) {
+  StopCheck check(control, "message passing", "began");
   FactorOrder order;
   std::vector<char> factor_seen(graph.factor_count(), 0), variable_seen(graph.variable_count(), 0);
   for (VariableId root = 0; root < graph.variable_count(); ++root) {
@@ -101,6 +109,7 @@ FactorOrder breadth_first(const FactorGraph& graph) {
     order.variables.push_back(root);
     for (; next < order.variables.size(); ++next)
       for (std::size_t e : graph.edges(order.variables[next])) {
+        check.step();
         const std::uint32_t f = graph.factor[e];
         if (factor_seen[f]) continue;
         factor_seen[f] = 1;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "drover/compile/graph.hpp"
+#include "drover/core/run_control.hpp"
 
 namespace drover {
 
@@ -50,9 +51,12 @@ struct FactorGraph {
   }
 };
 
-/// With `chosen`, only the factors f with chosen[f] != 0 get edges; the others have an empty scope.
-FactorGraph factor_graph(const Graph& graph, std::span<const char> chosen = {});
-FactorGraph factor_graph(Graph&&, std::span<const char> chosen = {}) = delete;
+/// With `chosen`, only the factors f with chosen[f] != 0 get edges; the others have an empty scope. Raises stopped
+/// (interrupted) when the control ends it.
+FactorGraph factor_graph(const Graph& graph, std::span<const char> chosen = {},
+                         const RunControl& control = no_control());
+FactorGraph factor_graph(Graph&&, std::span<const char> chosen = {},
+                         const RunControl& control = no_control()) = delete;
 
 /// Factors in breadth-first order from the first variable of every component, and whether no cycle was met.
 struct FactorOrder {
@@ -60,6 +64,6 @@ struct FactorOrder {
   std::vector<VariableId> variables;
   bool is_forest = true;
 };
-FactorOrder breadth_first(const FactorGraph& graph);
+FactorOrder breadth_first(const FactorGraph& graph, const RunControl& control = no_control());
 
 }  // namespace drover

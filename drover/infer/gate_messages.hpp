@@ -6,10 +6,9 @@
 // OR, AND and counts are chains: a counter of ones that stops at a cap runs along the inputs, and its last
 // value decides. Forward and backward sums over the counter give every message, in O(inputs * cap) and
 // without subtraction: OR and AND have cap 1; a count has the smaller of its caps for ones and for zeros (at
-// most k: k
-// + 1, at least k: k). A noisy-OR is a chain too when messages are sums (an active input fails to switch the
-// child on with probability q_i). Its maximum has no such form (it is a knapsack problem), so there, and for
-// a scale other than 1, all states of up to `largest_noisy_or` inputs are visited.
+// most k: k + 1, at least k: k). A noisy-OR is a chain too when messages are sums (an active input fails to
+// switch the child on with probability q_i). Its maximum has no such form (it is a knapsack problem), so
+// there, and for a scale other than 1, all states of up to `largest_noisy_or` inputs are visited.
 #pragma once
 
 #include "drover/infer/factor_messages.hpp"

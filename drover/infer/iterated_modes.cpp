@@ -2,6 +2,9 @@
 
 #include <cassert>
 #include <cmath>
+#include <numeric>
+
+#include "drover/core/stop_check.hpp"
 
 namespace drover {
 
@@ -19,19 +22,22 @@ double largest_magnitude(std::span<const double> values) {
 
 }  // namespace
 
-IteratedModes::IteratedModes(const Graph& graph)
+IteratedModes::IteratedModes(const Graph& graph, const RunControl& control, std::size_t most_kept)
     : graph_(graph),
       spins_(graph.spin_pairs, graph.size()),
       potts_(graph.potts_pairs, graph.size()),
       table_lists_(graph.tables, graph.size()),
       tolerances_(graph.size()),
-      has_zeros_(!graph.is_strictly_positive()) {
+      has_zeros_(!graph.is_strictly_positive()),
+      keeps_(graph.unary.size() <= most_kept) {
   const std::size_t n = graph.size();
   const Tables& tables = graph.tables;
   std::vector<double> table_magnitudes(tables.table_count());
   for (std::size_t t = 0; t < table_magnitudes.size(); ++t)
     table_magnitudes[t] = largest_magnitude(tables.table(t));
+  StopCheck check(control, "iterated conditional modes", "began");
   for (VariableId v = 0; v < n; ++v) {
+    check.step(graph.cardinalities[v]);
     double magnitude = largest_magnitude(graph.unary_of(v));
     for (const PairLists* pairs : {&spins_, &potts_})
       for (std::size_t e = pairs->offsets[v]; e < pairs->offsets[v + 1]; ++e)
@@ -47,6 +53,7 @@ struct IteratedModes::Ascent {
   const IteratedModes& modes;
   const Graph& graph;
   std::span<Value> x;
+  bool keeps;                        ///< the sums of all variables; else of the one that is looked at
   std::vector<double> finite;        ///< per (variable, value), as in Graph::unary: sum of the finite terms
   std::vector<std::uint32_t> zeros;  ///< and number of hard zeros; empty when the model has none
   std::vector<VariableId> queue;     ///< a ring that holds every variable at most once
@@ -58,16 +65,17 @@ struct IteratedModes::Ascent {
       : modes(prepared),
         graph(prepared.graph_),
         x(assignment),
-        finite(graph.unary.size()),
-        zeros(prepared.has_zeros_ ? graph.unary.size() : 0),
+        keeps(prepared.keeps_),
+        finite(keeps ? graph.unary.size() : graph.max_cardinality()),
+        zeros(prepared.has_zeros_ ? finite.size() : 0),
         queue(graph.size()),
         waiting(graph.size(), true),
         count(graph.size()) {
-    for (VariableId v = 0; v < graph.size(); ++v) {
-      queue[v] = v;
-      sum_afresh(v);
-    }
+    std::iota(queue.begin(), queue.end(), VariableId{0});
   }
+
+  /// Of the sums of v.
+  std::size_t begin_of(VariableId v) const { return keeps ? graph.unary_offsets[v] : 0; }
 
   VariableId pop() {
     const VariableId v = queue[head];
@@ -117,12 +125,12 @@ struct IteratedModes::Ascent {
   }
 
   void sum_afresh(VariableId v) {
-    const std::size_t begin = graph.unary_offsets[v];
+    const std::size_t begin = begin_of(v);
     const std::uint32_t states = graph.cardinalities[v];
     for (std::uint32_t k = 0; k < states; ++k) {
       finite[begin + k] = 0;
       if (!zeros.empty()) zeros[begin + k] = 0;
-      add(begin + k, graph.unary[begin + k]);
+      add(begin + k, graph.unary_of(v)[k]);
     }
     const PairLists& spins = modes.spins_;
     for (std::size_t e = spins.offsets[v]; e < spins.offsets[v + 1]; ++e) {
@@ -147,7 +155,7 @@ struct IteratedModes::Ascent {
   }
 
   Value best_value(VariableId v) const {
-    const std::size_t begin = graph.unary_offsets[v];
+    const std::size_t begin = begin_of(v);
     std::uint32_t best = 0;
     for (std::uint32_t k = 1; k < graph.cardinalities[v]; ++k)
       if (better(v, begin + k, begin + best)) best = k;
@@ -160,16 +168,18 @@ struct IteratedModes::Ascent {
     const PairLists& spins = modes.spins_;
     for (std::size_t e = spins.offsets[v]; e < spins.offsets[v + 1]; ++e) {
       const VariableId u = spins.neighbours[e];
+      push(u);
+      if (!keeps) continue;
       finite[graph.unary_offsets[u] + to] += 2 * spins.couplings[e];
       finite[graph.unary_offsets[u] + from] -= 2 * spins.couplings[e];
-      push(u);
     }
     const PairLists& potts = modes.potts_;
     for (std::size_t e = potts.offsets[v]; e < potts.offsets[v + 1]; ++e) {
       const VariableId u = potts.neighbours[e];
+      push(u);
+      if (!keeps) continue;
       finite[graph.unary_offsets[u] + to] += potts.couplings[e];
       finite[graph.unary_offsets[u] + from] -= potts.couplings[e];
-      push(u);
     }
     x[v] = to;
     for (std::size_t e = modes.table_lists_.offsets[v]; e < modes.table_lists_.offsets[v + 1]; ++e) {
@@ -178,26 +188,43 @@ struct IteratedModes::Ascent {
       const std::size_t stride_of_v = row(f, v).stride;
       for (VariableId u : graph.tables.scope(f)) {
         if (u == v) continue;
+        push(u);
+        if (!keeps) continue;
         const Row at = row(f, u);
         for (std::uint32_t k = 0; k < graph.cardinalities[u]; ++k) {
           const std::size_t now = at.base + k * at.stride;
           add(graph.unary_offsets[u] + k, table[now]);
           subtract(graph.unary_offsets[u] + k, table[now - to * stride_of_v + from * stride_of_v]);
         }
-        push(u);
       }
     }
   }
 };
 
-Climb IteratedModes::climb(std::span<Value> assignment, const OnChange& on_change) const {
+Climb IteratedModes::climb(std::span<Value> assignment, const OnChange& on_change,
+                           const RunControl& control) const {
   assert(assignment.size() == graph_.size());
+  constexpr std::uint64_t entries_a_look = 1U << 18;  // between two questions whether to go on
+  std::uint64_t looked_at = 0;
+  const auto goes_on = [&](VariableId v) {
+    looked_at += graph_.cardinalities[v];
+    if (looked_at < entries_a_look) return true;
+    looked_at = 0;
+    return !control.should_stop();
+  };
   Ascent ascent(*this, assignment);
   Climb result;
-  while (ascent.count > 0) {
+  bool& whole = result.complete;
+  if (ascent.keeps)
+    for (VariableId v = 0; v < graph_.size() && whole; ++v) {
+      ascent.sum_afresh(v);
+      whole = goes_on(v);
+    }
+  while (whole && ascent.count > 0) {
     const VariableId v = ascent.pop();
+    whole = goes_on(v);
     ++result.visits;
-    if (ascent.best_value(v) == assignment[v]) continue;
+    if (ascent.keeps && ascent.best_value(v) == assignment[v]) continue;
     ascent.sum_afresh(v);
     const Value to = ascent.best_value(v);
     if (to == assignment[v]) continue;

@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "drover/compile/graph.hpp"
+#include "drover/core/run_control.hpp"
 #include "drover/infer/factor_lists.hpp"
 
 namespace drover {
@@ -31,6 +32,7 @@ struct Climb {
   double log_score = log_zero;
   std::uint64_t changes = 0;  ///< variables moved to a better value
   std::uint64_t visits = 0;   ///< variables looked at
+  bool complete = true;       ///< no: the control ended it
 };
 
 /// Prepared once for a graph (which must outlive it); climbs from any number of states, from any thread.
@@ -39,11 +41,16 @@ class IteratedModes {
   /// Sees the assignment after each change, and which variable changed.
   using OnChange = std::function<void(std::span<const Value>, VariableId)>;
 
-  explicit IteratedModes(const Graph& graph);
-  explicit IteratedModes(Graph&&) = delete;
+  /// Of a model with more than `most_kept` values in all, local sums are not kept: those of a variable are then made
+  /// each time it is looked at, which takes about as long as correcting them at every change of a neighbour. Raises
+  /// stopped (interrupted) when the control ends it.
+  explicit IteratedModes(const Graph& graph, const RunControl& control = no_control(),
+                         std::size_t most_kept = std::size_t{1} << 24);
+  explicit IteratedModes(Graph&&, const RunControl& = no_control(), std::size_t = 0) = delete;
 
-  /// Improves `assignment` in place until no single change improves it.
-  Climb climb(std::span<Value> assignment, const OnChange& on_change = {}) const;
+  /// Improves `assignment` in place until no single change improves it, or until the control ends it.
+  Climb climb(std::span<Value> assignment, const OnChange& on_change = {},
+              const RunControl& control = no_control()) const;
 
  private:
   struct Ascent;
@@ -54,6 +61,7 @@ class IteratedModes {
   TableLists table_lists_;
   std::vector<double> tolerances_;  ///< per variable, the rounding error of a fresh local sum
   bool has_zeros_;
+  bool keeps_;  ///< local sums
 };
 
 }  // namespace drover

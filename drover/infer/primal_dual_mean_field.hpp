@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "drover/compile/dual.hpp"
+#include "drover/core/run_control.hpp"
 #include "drover/infer/spin_forest.hpp"
 
 namespace drover {
@@ -46,12 +47,13 @@ class PrimalDualMeanField {
   /// Returns the largest change of a probability.
   double update_variables(Beliefs& q) const;
   double bound(const Beliefs& q) const;
-  /// With the duals summed out.
-  double ordinary_bound(const Beliefs& q) const;
+  /// With the duals summed out; minus infinity, a bound that says nothing, when the control ends it.
+  double ordinary_bound(const Beliefs& q, const RunControl& control = no_control()) const;
 
  private:
   double expected_score_of_forest(const Beliefs& q) const;
-  double covariance(const Beliefs& q, std::uint32_t i, std::uint32_t j) const;
+  /// Counts its steps.
+  double covariance(const Beliefs& q, std::uint32_t i, std::uint32_t j, std::size_t& steps) const;
 
   SpinEdges graph_;
   std::vector<SpinDual> duals_;

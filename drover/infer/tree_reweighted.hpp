@@ -34,7 +34,7 @@ ForestCover cover_by_forests(const FactorGraph& graph, std::uint64_t seed, std::
 
 struct TreeReweighted {
   double upper = 0;  ///< a bound of log Z, always
-  std::vector<std::vector<double>> marginals;
+  Distributions marginals;
   bool converged = false;
   std::uint64_t iterations = 0;
   double largest_change = 0;

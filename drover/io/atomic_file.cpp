@@ -13,7 +13,8 @@
 
 namespace drover {
 
-AtomicFile::AtomicFile(const std::string& path) : name_(path == "-" ? "standard output" : path) {
+AtomicFile::AtomicFile(const std::string& path, const RunControl& control)
+    : name_(path == "-" ? "standard output" : path), check_(control, name_, "was written") {
   struct stat status {};
   const bool exists = path != "-" && stat(path.c_str(), &status) == 0;
   if (path == "-") {
@@ -59,6 +60,7 @@ void AtomicFile::fail(const char* why) {
 }
 
 void AtomicFile::flush(std::size_t coming) {
+  check_.ask();
   send(buffer_);
   buffer_.clear();
   if (coming > buffer_limit) buffer_.reserve(coming);

@@ -2,7 +2,7 @@
 //
 // Names ending in ".gz" are compressed. "-" is the standard output; a target that exists and is not a regular
 // file (/dev/stdout, a pipe) is written in place. Every failure is cannot_write, leaves an existing target
-// untouched and removes the temporary file.
+// untouched and removes the temporary file, and so does a control that ends the run on the way.
 #pragma once
 
 #include <zlib.h>
@@ -10,11 +10,14 @@
 #include <string>
 #include <string_view>
 
+#include "drover/core/stop_check.hpp"
+
 namespace drover {
 
 class AtomicFile {
  public:
-  explicit AtomicFile(const std::string& path);
+  /// The control must outlive this.
+  explicit AtomicFile(const std::string& path, const RunControl& control = no_control());
   ~AtomicFile();
   AtomicFile(const AtomicFile&) = delete;
   AtomicFile& operator=(const AtomicFile&) = delete;
@@ -29,6 +32,8 @@ class AtomicFile {
   void commit();
 
   const std::string& name() const { return name_; }
+  /// For what takes long between two pieces of text.
+  StopCheck& check() { return check_; }
 
  private:
   static constexpr std::size_t buffer_limit = std::size_t{1} << 18;
@@ -42,6 +47,7 @@ class AtomicFile {
   std::string target_;     ///< the file to appear; empty when written in place
   std::string temporary_;  ///< empty when written in place
   std::string buffer_;
+  StopCheck check_;  ///< asked once in a buffer
   int descriptor_ = -1;
   gzFile compressed_ = nullptr;  ///< owns the descriptor when set
 };

@@ -10,6 +10,7 @@
 
 #include "drover/io/csv_cell.hpp"
 #include "drover/io/draws.hpp"
+#include "drover/io/draws_formats.hpp"
 #include "drover/io/text_source.hpp"
 
 namespace drover {
@@ -25,7 +26,7 @@ class Cells {
   bool start_row() {
     for (int c = source_.peek(); c >= 0; c = source_.peek()) {
       if (c == '#')
-        source_.skip_line();
+        read_comment();
       else if (c == '\n' || c == '\r')
         source_.get();
       else
@@ -52,9 +53,16 @@ class Cells {
   }
 
   const std::string& text() const { return text_; }
+  /// What drover said behind the table; empty when nothing.
+  const std::string& metadata() const { return metadata_; }
   bool quoted() const { return quoted_; }
 
  private:
+  void read_comment() {
+    std::string line;
+    for (int c = source_.get(); c >= 0 && c != '\n'; c = source_.get()) line += static_cast<char>(c);
+    if (line.starts_with(csv_draws_remark)) metadata_ = line.substr(csv_draws_remark.size());
+  }
   void read_quoted() {
     quoted_ = true;
     source_.get();
@@ -69,7 +77,7 @@ class Cells {
   }
 
   TextSource& source_;
-  std::string text_;
+  std::string text_, metadata_;
   bool quoted_ = false;
 };
 
@@ -118,12 +126,32 @@ bool is_number(std::string_view text, double& number) {
   return !text.empty() && code != std::errc::invalid_argument && end == text.data() + text.size();
 }
 
-/// States by name get their numbers in the order of the alphabet, whichever came first, and the file keeps the
-/// names. Where all names are numbers, somebody put numbers in quotes.
-void number_states(Table& table, DrawFile& file) {
+/// The states of each variable in their order, as the metadata tell them; none where they do not.
+std::vector<std::vector<std::string>> told_states(const nlohmann::json& metadata, std::size_t variables) {
+  std::vector<std::vector<std::string>> told(variables);
+  if (!metadata.is_object() || !metadata.contains("state_names")) return told;
+  try {
+    auto names = metadata["state_names"].get<std::vector<std::vector<std::string>>>();
+    if (names.size() == variables) told = std::move(names);
+  } catch (const nlohmann::json::exception&) {  // somebody else's
+  }
+  return told;
+}
+
+/// States by name get the numbers that the metadata tell, or else, whichever came first, those of the alphabet; the
+/// file keeps the names. Where all names are numbers and nothing is told, somebody put numbers in quotes.
+void number_states(Table& table, const std::string& metadata, DrawFile& file) {
   const std::size_t n = table.states.size();
-  std::vector<std::vector<std::string>> names(n);
+  nlohmann::json json = nlohmann::json::parse(metadata, nullptr, false);
+  std::vector<std::vector<std::string>> names = told_states(json, n);
   for (std::size_t v = 0; v < n; ++v) {
+    const auto number_of = [&](const std::string& name) {
+      return std::ranges::find(names[v], name) - names[v].begin();
+    };
+    const bool told = !names[v].empty() && std::ranges::all_of(table.states[v], [&](const auto& state) {
+      return number_of(state.first) < std::ssize(names[v]);
+    });
+    if (!told) names[v].clear();
     const bool numbers = std::ranges::all_of(table.states[v], [](const auto& state) {
       double number = 0;
       return is_number(state.first, number);
@@ -131,7 +159,8 @@ void number_states(Table& table, DrawFile& file) {
     std::vector<double> place(table.states[v].size());
     for (const auto& [name, met] : table.states[v]) {
       double& at = place[static_cast<std::size_t>(met)];
-      at = static_cast<double>(names[v].size());
+      at = static_cast<double>(told ? number_of(name) : std::ssize(names[v]));
+      if (told) continue;
       if (numbers)
         is_number(name, at);
       else
@@ -140,9 +169,11 @@ void number_states(Table& table, DrawFile& file) {
     for (std::size_t row = 0; row < table.rows && !place.empty(); ++row)
       table.values[row * n + v] = place[static_cast<std::size_t>(table.values[row * n + v])];
   }
+  if (!json.is_object()) json = nlohmann::json::object();
+  json.erase("state_names");
   if (std::ranges::any_of(names, [](const auto& of_variable) { return !of_variable.empty(); }))
-    file.metadata =
-        nlohmann::json{{"state_names", names}}.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+    json["state_names"] = names;
+  if (!json.empty()) file.metadata = json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 void read_first_row(Cells& cells, Table& table) {
@@ -215,7 +246,7 @@ DrawFile parse_draws_csv(TextSource& source) {
     rows_of_chain[table.chain_of_row[row]].push_back(row);
   }
   DrawFile file;
-  number_states(table, file);
+  number_states(table, cells.metadata(), file);
   file.variable_names = std::move(table.names);
   file.chains = rows_of_chain.size();
   file.draws = rows_of_chain.empty() ? 0 : rows_of_chain.begin()->second.size();

@@ -1,8 +1,11 @@
-// Draws as comma-separated values: chain, draw, log_score, then the variables; one row per chain and draw.
+// Draws as comma-separated values: chain, draw, log_score, then the variables; one row per chain and draw. What a
+// table has no place for, the order of named states and the run's warnings, stands behind it in a comment.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <iterator>
+#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "drover/io/atomic_file.hpp"
@@ -26,7 +29,19 @@ class CsvWriter final : public DrawWriter {
     file_.write('\n');
   }
 
-  void finish() override { file_.commit(); }
+  void finish() override {
+    nlohmann::ordered_json metadata = nlohmann::ordered_json::parse(header().metadata);
+    const auto& names = header().state_names;
+    const bool named = std::ranges::any_of(names, [](const auto& states) { return !states.empty(); });
+    if (named) metadata["state_names"] = names;
+    const auto warnings = metadata.find("warnings");
+    if (named || (warnings != metadata.end() && !warnings->empty())) {
+      file_.write(csv_draws_remark);
+      file_.write(metadata.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+      file_.write('\n');
+    }
+    file_.commit();
+  }
 
  private:
   void write_draw(std::span<const Value> values, std::span<const double> log_scores) override {

@@ -6,7 +6,8 @@
 //                 the order of dimensions). The draw comes first because draws arrive so:
 //                 numpy.load(f)["draws"].transpose(1, 0, 2) has the chain first.
 //   .csv, .csv.gz chain, draw, log_score (if there is one), then one column per variable; names of variables
-//                 quoted where needed, names of states always, which tells them from numbers
+//                 quoted where needed, names of states always, which tells them from numbers. Where states have
+//                 names, or the run had warnings, the last line is a comment: "# drover " and the metadata
 //   .nc           NetCDF-4 in ArviZ's InferenceData layout: posterior/x (chain, draw, variable),
 //                 sample_stats/lp, observed_data/x
 // A run larger than memory works: only one draw of all chains (.nc: a few) is held. The number of draws need
@@ -50,7 +51,7 @@ class DrawWriter {
 
   /// Draw t of chains 0, 1, ..., then draw t + 1 and so on.
   void append(std::size_t chain, std::span<const Value> x, double log_score = 0);
-  /// In the place of the header's; to be called before finish(). Text files (.csv) have none.
+  /// In the place of the header's; to be called before finish().
   void set_metadata(std::string json) { header_.metadata = std::move(json); }
   /// Completes the file and gives it its name; nothing may follow. Chains of an unfinished last draw are
   /// dropped. A writer destroyed without finish() leaves nothing behind.
@@ -90,7 +91,7 @@ struct DrawFile {
 
 /// Also reads what others wrote. npz: the array `draws`, else the first with one to three dimensions, as
 /// (chain, draw, variable), (draw, variable) or (draw). csv: columns of numbers, or of quoted names
-/// of states (then numbered in the order of the alphabet), a header or none, columns named
+/// of states (numbered as drover's comment says, else in the order of the alphabet), a header or none, columns named
 /// chain, draw, log_score (posterior: .chain, .iteration, .draw; CmdStan: lp__) with their meaning, comments
 /// after #. nc: all variables of the group posterior (or the root) with dimensions chain, draw, ...
 /// Errors: cannot_read for a missing file, bad_data with the place for a malformed one.

@@ -106,9 +106,11 @@ VariableDiagnosis from_numbers(Draws draws, const RunControl& control) {
 
 /// One variable of a block, chain after chain.
 template <typename Item>
-DrawsBuffer column_of(const Block<Item>& block, std::size_t v) {
-  DrawsBuffer buffer{std::vector<double>(block.draws * block.chains), block.chains, block.draws};
-  for (std::size_t t = 0; t < block.draws; ++t)
+DrawsBuffer column_of(const Block<Item>& block, std::size_t v, const RunControl& control) {
+  StopCheck check = diagnosis_check(control);
+  DrawsBuffer buffer{{}, block.chains, block.draws};
+  grow_patiently(buffer.values, block.draws * block.chains, 0.0, check);
+  for (std::size_t t = 0; t < block.draws; ++t, check.step(block.chains))
     for (std::size_t c = 0; c < block.chains; ++c)
       buffer.values[c * block.draws + t] = static_cast<double>(block.row(t, c)[v]);
   return buffer;
@@ -146,7 +148,7 @@ struct Categories {
 template <typename Item>
 VariableDiagnosis diagnose_column(const Block<Item>& block, std::size_t v, BinaryDraws& binary,
                                   const RunControl& control) {
-  const DrawsBuffer column = column_of(block, v);
+  const DrawsBuffer column = column_of(block, v, control);
   const std::set<double> values(column.values.begin(), column.values.end());
   if (values.size() > max_categories) return from_numbers(column.view(), control);
   Categories categories;
@@ -189,7 +191,7 @@ void diagnose_block(const Block<Item>& block, VariableDiagnosis* out, const RunC
 
 void diagnose_block(const Block<double>& block, VariableDiagnosis* out, const RunControl& control) {
   for (std::size_t v = 0; v < block.width && !control.should_stop(); ++v)
-    out[v] = from_numbers(column_of(block, v).view(), control);
+    out[v] = from_numbers(column_of(block, v, control).view(), control);
 }
 
 }  // namespace
@@ -221,7 +223,7 @@ DrawDiagnostics diagnose_draws(const DrawFile& file, const RunControl& control) 
   fail_if_stopped(control, "the diagnosis");
   const bool scored = any && file.log_scores.size() == file.draws * file.chains;
   const Block<double> scores{file.log_scores.data(), scored ? file.draws : 0, file.chains, 1, 1};
-  result.log_score = summarise(column_of(scores, 0).view(), control);
+  result.log_score = summarise(column_of(scores, 0, control).view(), control);
 
   result.rhat_max = result.ess_min = result.mcse_max = not_a_number;
   for (const VariableDiagnosis& variable : result.variables) {

@@ -3,10 +3,14 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "drover/io/draws.hpp"
 
 namespace drover {
+
+/// What a line of a .csv file begins with that has the metadata behind it, as a JSON object.
+inline constexpr std::string_view csv_draws_remark = "# drover ";
 
 std::unique_ptr<DrawWriter> make_npz_writer(const std::string& path, DrawFileHeader header);
 std::unique_ptr<DrawWriter> make_csv_writer(const std::string& path, DrawFileHeader header);

@@ -95,10 +95,10 @@ Model without_gates(const Model& model, const std::string& path) {
 
 }  // namespace
 
-void write_model(const Model& model, const std::string& path, ModelFormat format) {
+void write_model(const Model& model, const std::string& path, ModelFormat format, const RunControl& control) {
   if (model.gates.size() > 0 && format != ModelFormat::uai)
-    return write_model(without_gates(model, path), path, format);
-  AtomicFile file(path);
+    return write_model(without_gates(model, path), path, format, control);
+  AtomicFile file(path, control);
   switch (format) {
     case ModelFormat::uai:
       write_uai(model, file);
@@ -116,7 +116,7 @@ void write_model(const Model& model, const std::string& path, ModelFormat format
   file.commit();
 }
 
-void write_model(const Model& model, const std::string& path) {
+void write_model(const Model& model, const std::string& path, const RunControl& control) {
   auto format = format_of_extension(path);
   if (path == "-" || path == "/dev/stdout") format = ModelFormat::uai;
   if (!format)
@@ -124,7 +124,7 @@ void write_model(const Model& model, const std::string& path) {
                 fmt::format("cannot tell the format of {}: expected .uai, .bif, .fg, .coo or .ising, with or "
                             "without .gz",
                             path));
-  write_model(model, path, *format);
+  write_model(model, path, *format, control);
 }
 
 }  // namespace drover

@@ -17,9 +17,10 @@ Model read_model(const std::string& path, const RunControl& control = no_control
 Model read_model(TextSource& source, ModelFormat format);
 
 /// By the extension, which must be known; "-" writes UAI to the standard output. Raises misfit when the
-/// format cannot hold the model; nothing is written then.
-void write_model(const Model& model, const std::string& path);
-void write_model(const Model& model, const std::string& path, ModelFormat format);
+/// format cannot hold the model, and stopped when the control ends the run first; nothing is written then.
+void write_model(const Model& model, const std::string& path, const RunControl& control = no_control());
+void write_model(const Model& model, const std::string& path, ModelFormat format,
+                 const RunControl& control = no_control());
 
 /// Which format a text has, judged by its beginning.
 ModelFormat guess_format(TextSource& source);

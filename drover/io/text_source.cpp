@@ -108,8 +108,7 @@ bool TextSource::refill(const char* keep) {
     const char* message = gzerror(input_->file, &code);
     if (code == Z_ERRNO)
       throw Error(ErrorKind::cannot_read, fmt::format("cannot read {}: {}", name_, std::strerror(errno)));
-    if (got < 0 || code == Z_BUF_ERROR || code == Z_DATA_ERROR)
-      fail_at({name_}, fmt::format("the gzip file is damaged or cut off ({})", message));
+    if (got < 0 || code == Z_BUF_ERROR || code == Z_DATA_ERROR) fail_damaged(name_, message);
     added = static_cast<std::size_t>(got);
     input_->unpacked += added;
     if (input_->unpacked > unpacked_text.always_allowed && gzdirect(input_->file) == 0)

@@ -21,4 +21,11 @@ void check_unpacked(const std::string& file, std::uint64_t packed, std::uint64_t
                   limit.always_allowed >> 20, limit.largest_ratio));
 }
 
+void fail_damaged(const std::string& file, std::string_view message) {
+  // zlib names the file as it knows it, by the number it was opened with: "<fd:3>: unexpected end of file".
+  if (const auto end = message.find(">: "); message.starts_with("<fd:") && end != message.npos)
+    message.remove_prefix(end + 3);
+  fail_at({file}, fmt::format("the gzip file is damaged or cut off ({})", message));
+}
+
 }  // namespace drover

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 namespace drover {
 
@@ -22,5 +23,8 @@ bool is_out_of_proportion(std::uint64_t packed, std::uint64_t unpacked,
 /// Raises bad_data when `unpacked` bytes out of `packed` are beyond the limit.
 void check_unpacked(const std::string& file, std::uint64_t packed, std::uint64_t unpacked,
                     const UnpackLimit& limit = unpacked_text);
+
+/// Raises bad_data of a file that zlib cannot unpack, with what it says of it.
+[[noreturn]] void fail_damaged(const std::string& file, std::string_view message);
 
 }  // namespace drover

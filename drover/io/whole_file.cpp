@@ -45,8 +45,7 @@ class GzipFile {
     int code = Z_OK;
     const char* message = gzerror(file_.get(), &code);
     if (code == Z_ERRNO) refuse(path_, std::strerror(problem));
-    if (code != Z_OK && code != Z_STREAM_END)
-      fail_at({path_}, fmt::format("the gzip file is damaged or cut off ({})", message));
+    if (code != Z_OK && code != Z_STREAM_END) fail_damaged(path_, message);
     if (gzdirect(file_.get()) == 0)
       check_unpacked(path_, static_cast<std::uint64_t>(gzoffset(file_.get())), bytes.size());
     return got > 0;

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <limits>
 #include <numeric>
+#include <optional>
 #include <type_traits>
 
 #include "drover/core/parallel.hpp"
@@ -171,8 +172,55 @@ FitSummary fit(BinaryMachine& machine, const TrainingData& data, GradientSource&
     kept.biases = std::move(best.biases);
     best = std::move(kept);
   }
+  // Comes before the next step and not after the last one, so that a run which was ended in the midst of it begins
+  // with it when it goes on.
+  const auto is_check_due = [&] {
+    return options.check_every > 0 && !held_out.empty() && summary.iterations > 0 &&
+           summary.iterations % options.check_every == 0 &&
+           (summary.check_iteration.empty() ||
+            summary.check_iteration.back() != static_cast<double>(summary.iterations));
+  };
+  const auto check = [&] {
+    const std::uint64_t last = summary.iterations - 1;
+    const BitBatch drawn = samples(machine, last);
+    const double score = log_mmd_of(machine, drawn, held_out);
+    std::optional<FitLikelihood> found;
+    if (likelihoods) found = likelihoods(machine, last);
+    summary.check_iteration.push_back(static_cast<double>(summary.iterations));
+    std::vector<Value> shown = visible_rows(machine, drawn);
+    shown.resize(std::min(shown.size(), shown_at_checks * machine.visible));
+    summary.check_samples.push_back(std::move(shown));
+    if (found) {
+      summary.training_log_likelihood.push_back(found->training);
+      summary.held_out_log_likelihood.push_back(found->held_out);
+    }
+    summary.log_mmd.push_back(score);
+    since_best = score < best_score ? 0 : since_best + 1;
+    if (since_best > 0) return;
+    best_score = score;
+    best = machine;
+  };
+  const auto stop_early = [&] {
+    summary.ended = "stopped early";
+    summary.stopped = true;
+  };
   Ballot ballot(control.ranks());
-  for (std::uint64_t t = summary.iterations; t < options.iterations; ++t) {
+  while (true) {
+    if (is_check_due()) {
+      try {
+        check();
+      } catch (const Error& error) {
+        if (error.kind() != ErrorKind::stopped && error.kind() != ErrorKind::interrupted) throw;
+        if (summary.iterations < options.iterations) stop_early();
+        break;
+      }
+      if (options.patience > 0 && since_best >= options.patience) {
+        summary.ended = "held-out samples no longer came closer; the best parameters are kept";
+        break;
+      }
+    }
+    if (summary.iterations >= options.iterations) break;
+    const std::uint64_t t = summary.iterations;
     const double objective = source.gradient(machine, minibatches.next(), t, gradient);
     trace.add(t, objective, summary);
     const double done = static_cast<double>(t) / static_cast<double>(options.iterations);
@@ -185,34 +233,11 @@ FitSummary fit(BinaryMachine& machine, const TrainingData& data, GradientSource&
       summary.diverged = true;
       break;
     }
-    if (options.check_every > 0 && !held_out.empty() && (t + 1) % options.check_every == 0) {
-      const BitBatch drawn = samples(machine, t);
-      const double score = log_mmd_of(machine, drawn, held_out);
-      summary.check_iteration.push_back(static_cast<double>(t + 1));
-      std::vector<Value> shown = visible_rows(machine, drawn);
-      shown.resize(std::min(shown.size(), shown_at_checks * machine.visible));
-      summary.check_samples.push_back(std::move(shown));
-      if (likelihoods) {
-        const FitLikelihood found = likelihoods(machine, t);
-        summary.training_log_likelihood.push_back(found.training);
-        summary.held_out_log_likelihood.push_back(found.held_out);
-      }
-      summary.log_mmd.push_back(score);
-      if (score < best_score) {
-        best_score = score;
-        best = machine;
-        since_best = 0;
-      } else if (options.patience > 0 && ++since_best >= options.patience) {
-        summary.ended = "held-out samples no longer came closer; the best parameters are kept";
-        break;
-      }
-    }
-    keep(options.keeper, visit, t + 1 == options.iterations || control.should_stop());
+    keep(options.keeper, visit, summary.iterations == options.iterations || control.should_stop());
     control.report(
         {"learning", static_cast<double>(t + 1) / static_cast<double>(options.iterations), t + 1, 0, 0});
-    if (ballot.next(control.should_stop() ? 1 : 0) != 0 && t + 1 < options.iterations) {
-      summary.ended = "stopped early";
-      summary.stopped = true;
+    if (ballot.next(control.should_stop() ? 1 : 0) != 0 && summary.iterations < options.iterations) {
+      stop_early();
       break;
     }
   }

@@ -82,7 +82,7 @@ class GibbsMachineSampler : public MachineSampler {
       if (fresh)
         states_[g] = kernel.start(options_.persistent ? options_.seed : seed_of(options_.seed, iteration),
                                   static_cast<std::uint32_t>(64 * g));
-      for (std::uint32_t sweep = 0; sweep < options_.sweeps; ++sweep)
+      for (std::uint32_t sweep = 0; sweep < options_.sweeps && !options_.control->should_stop(); ++sweep)
         kernel.sweep(states_[g], iteration * options_.sweeps + sweep);
       const std::uint64_t mask = g + 1 == groups ? batch.last_mask() : ~std::uint64_t{0};
       for (std::size_t v = 0; v < batch.variables; ++v)
@@ -140,7 +140,7 @@ class GwgMachineSampler : public MachineSampler {
         if (fresh)
           states[c] = kernel.start(options_.persistent ? options_.seed : seed_of(options_.seed, iteration),
                                    static_cast<std::uint32_t>(c));
-        for (std::uint32_t sweep = 0; sweep < options_.sweeps; ++sweep)
+        for (std::uint32_t sweep = 0; sweep < options_.sweeps && !options_.control->should_stop(); ++sweep)
           kernel.sweep(states[c], iteration * options_.sweeps + sweep);
         for (std::size_t v = 0; v < batch.variables; ++v) batch.set(c, v, value_of(states[c], v));
       }
@@ -167,6 +167,7 @@ class PmpMachineSampler : public MachineSampler {
     if (options_.persistent) noise_.resize(2 * chains * n);
     const Random random(options_.seed, Stream::perturb);
     parallel_for(std::size_t{0}, chains, [&](std::size_t c) {
+      if (options_.control->should_stop()) return;
       for (std::size_t i = 0; i < n; ++i) {
         const auto chain = static_cast<std::uint32_t>(c), site = static_cast<std::uint32_t>(i);
         if (options_.persistent) {
@@ -180,6 +181,7 @@ class PmpMachineSampler : public MachineSampler {
     BatchOptions batch_options;
     batch_options.iterations = options_.sweeps;
     batch_options.damping = static_cast<float>(options_.damping);
+    batch_options.control = options_.control;
     solver->solve(extra_, chains, batch_options, states_, options_.persistent ? &messages_ : nullptr);
     batch = BitBatch(n, chains);
     for (std::size_t c = 0; c < chains; ++c)

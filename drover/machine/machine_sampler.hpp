@@ -13,6 +13,7 @@
 
 #include "drover/core/archive.hpp"
 #include "drover/core/ranks.hpp"
+#include "drover/core/run_control.hpp"
 #include "drover/machine/bit_batch.hpp"
 #include "drover/model/binary_machine.hpp"
 
@@ -38,6 +39,7 @@ struct MachineSamplerOptions {
   double damping = 0.5;
   double correlation = 0.99;  ///< of the noise of one step and the next, when persistent
   const Ranks* ranks = &one_process();
+  const RunControl* control = &no_control();  ///< its end leaves a batch of no use
 };
 
 /// Single-site Gibbs, 64 chains as lanes (sample/gibbs/gibbs_spin_lanes.hpp).

@@ -84,6 +84,7 @@ FitLikelihood likelihoods_of(const BinaryMachine& machine, const TrainingData& d
     for (std::size_t k = 0; k < cells; ++k) rates[k % machine.visible] += seen[k];
     for (double& rate : rates) rate *= static_cast<double>(machine.visible) / static_cast<double>(cells);
     log_z = rbm_log_z(machine, rates, anneals, anneal_steps, seed, control).log_z;
+    fail_if_stopped(control, "annealed importance sampling");
   }
   const auto mean = [&](std::span<const Value> values) {
     double sum = 0;
@@ -117,10 +118,12 @@ TrainChoice choose_train_method(const BinaryMachine& machine, TrainMethod asked)
 }
 
 BitBatch sample_machine(const BinaryMachine& machine, TrainMethod method, std::uint32_t rows,
-                        std::uint32_t sweeps, std::uint64_t seed) {
+                        std::uint32_t sweeps, std::uint64_t seed, const RunControl& control) {
   BitBatch batch;
-  sampler_of(method, {.chains = rows, .sweeps = sweeps, .persistent = false, .seed = seed})
-      ->draw(machine, 0, batch);
+  MachineSamplerOptions options{.chains = rows, .sweeps = sweeps, .persistent = false, .seed = seed};
+  options.control = &control;
+  sampler_of(method, options)->draw(machine, 0, batch);
+  fail_if_stopped(control, "sampling");
   return batch;
 }
 
@@ -140,15 +143,17 @@ TrainResult train(BinaryMachine& machine, const TrainingData& data, const TrainO
     result.objective = source->objective();
     const auto rows = static_cast<std::uint32_t>(
         std::min<std::size_t>(check_rows, machine.visible == 0 ? 0 : held_out.size() / machine.visible));
+    // Ranks that look at the same samples must not end differently.
+    const RunControl& looks = control.ranks().size() == 1 ? control : no_control();
     result.summary =
         fit(machine, data, *source, options.fit, control, held_out,
             [&](const BinaryMachine& now, std::uint64_t iteration) {
-              return sample_machine(now, choice.method, rows, check_sweeps, options.fit.seed + iteration);
+              return sample_machine(now, choice.method, rows, check_sweeps, options.fit.seed + iteration, looks);
             },
             machine.kind != MachineKind::rbm
                 ? FitLikelihoods()
                 : [&](const BinaryMachine& now, std::uint64_t iteration) {
-                    return likelihoods_of(now, data, held_out, options.fit.seed + iteration, no_control());
+                    return likelihoods_of(now, data, held_out, options.fit.seed + iteration, looks);
                   });
   }
   result.choice = choice;

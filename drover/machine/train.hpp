@@ -62,8 +62,9 @@ TrainResult train(BinaryMachine& machine, const TrainingData& data, const TrainO
                   const RunControl& control = no_control(), std::span<const Value> held_out = {});
 
 /// Samples of a trained machine, for pictures and comparisons, by the sampler it was trained with: fresh
-/// chains of `sweeps` sweeps of gwg or pmp (iterations), and of Gibbs sampling for all other methods.
+/// chains of `sweeps` sweeps of gwg or pmp (iterations), and of Gibbs sampling for all other methods. Raises stopped
+/// (interrupted) when the control ends it.
 BitBatch sample_machine(const BinaryMachine& machine, TrainMethod method, std::uint32_t rows,
-                        std::uint32_t sweeps, std::uint64_t seed);
+                        std::uint32_t sweeps, std::uint64_t seed, const RunControl& control = no_control());
 
 }  // namespace drover

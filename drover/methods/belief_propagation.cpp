@@ -35,24 +35,25 @@ void run_messages(const RunControl& control, const BeliefOptions& options, bool 
 }
 
 MarginalsResult marginals_by_messages(const Problem& problem, const RunControl& control) {
-  const FactorGraph layout = factor_graph(problem.compact_graph());
-  const FactorOrder order = breadth_first(layout);
+  const FactorGraph layout = factor_graph(problem.compact_graph(), {}, control);
+  const FactorOrder order = breadth_first(layout, control);
   const BeliefOptions options = belief_options(problem, Semiring::sum, order.is_forest);
   BeliefPropagation beliefs(layout, options);
   MarginalsResult result;
   run_messages(control, options, order.is_forest, reporting_to(problem, control), beliefs, result);
   warn_of_cycles(order.is_forest, result);
-  for (const auto& p : beliefs.marginals()) result.marginals.push_back(p);
+  result.marginals = beliefs.marginals();
   result.converged = beliefs.converged();
   result.exact = order.is_forest && beliefs.converged();
-  result.details["log_z"] = beliefs.log_z();
-  fill_unknown_errors(result);
+  if (!control.stop_requested())
+    result.details["log_z"] = beliefs.log_z();  // else it would keep them waiting
+  fill_unknown_errors(problem.compact_graph(), result);
   return result;
 }
 
 LogZResult logz_by_messages(const Problem& problem, const RunControl& control) {
-  const FactorGraph layout = factor_graph(problem.compact_graph());
-  const FactorOrder order = breadth_first(layout);
+  const FactorGraph layout = factor_graph(problem.compact_graph(), {}, control);
+  const FactorOrder order = breadth_first(layout, control);
   const BeliefOptions options = belief_options(problem, Semiring::sum, order.is_forest);
   BeliefPropagation beliefs(layout, options);
   LogZResult result;
@@ -71,8 +72,8 @@ LogZResult logz_by_messages(const Problem& problem, const RunControl& control) {
 // kept is the best of them all after a climb.
 BestStateResult map_by_messages(const Problem& problem, const RunControl& control) {
   const Graph& graph = problem.compact_graph();
-  const FactorGraph layout = factor_graph(graph);
-  const FactorOrder order = breadth_first(layout);
+  const FactorGraph layout = factor_graph(graph, {}, control);
+  const FactorOrder order = breadth_first(layout, control);
   const BeliefOptions options = belief_options(problem, Semiring::maximum, order.is_forest);
   BeliefPropagation beliefs(layout, options);
   BestStateResult result;
@@ -105,6 +106,7 @@ BeliefOptions belief_options(const Problem& problem, Semiring semiring, bool is_
   const Messages& messages = problem.options().messages;
   BeliefOptions options;
   options.semiring = semiring;
+  options.control = &problem.control();
   options.schedule =
       messages.schedule.value_or(is_forest ? MessageSchedule::sequential : MessageSchedule::flooding);
   // On a forest nothing needs damping; flooding then takes as many iterations as its longest path.
@@ -163,9 +165,8 @@ void warn_of_cycles(bool is_forest, RunFacts& facts) {
         "the graph has cycles: belief propagation is an approximation there, with an error it does not know");
 }
 
-void fill_unknown_errors(MarginalsResult& result) {
-  for (std::size_t v = 0; v < result.marginals.size(); ++v)
-    result.mcse.push_back(std::vector<double>(result.marginals[v].size(), result.exact ? 0.0 : not_known));
+void fill_unknown_errors(const Graph& graph, MarginalsResult& result) {
+  result.mcse.assign(graph.cardinalities, result.exact ? 0.0 : not_known);
   result.rhat.assign(result.marginals.size(), not_known);
   result.ess.assign(result.marginals.size(), not_known);
   if (result.exact) result.diagnostics.mcse_max = 0;
@@ -200,7 +201,7 @@ void polish(const Problem& problem, BestStateResult& result) {
     return;
   }
   const IteratedModes modes(problem.graph());
-  result.log_score = modes.climb(result.assignment).log_score;
+  result.log_score = modes.climb(result.assignment, {}, problem.control()).log_score;
   if (result.log_score != log_zero) return;
   // Decoded states may break hard constraints that only a search can satisfy.
   const auto supported = starting_states(problem, 1);

@@ -25,7 +25,7 @@ std::string why_not_messages(const Problem& problem, Task) {
 
 TreeReweighted run_trw(const Problem& problem, const RunControl& control, RunFacts& facts) {
   const Graph& graph = problem.compact_graph();
-  const bool is_forest = breadth_first(factor_graph(graph)).is_forest;
+  const bool is_forest = breadth_first(factor_graph(graph, {}, control), control).is_forest;
   TreeReweighted run =
       tree_reweighted(graph, belief_options(problem, Semiring::sum, is_forest), problem.options().seed,
                       reporting_to(problem, control), going_on(control));
@@ -47,12 +47,12 @@ TreeReweighted run_trw(const Problem& problem, const RunControl& control, RunFac
 MarginalsResult trw_marginals(const Problem& problem, const RunControl& control) {
   MarginalsResult result;
   TreeReweighted run = run_trw(problem, control, result);
-  for (const auto& p : run.marginals) result.marginals.push_back(p);
+  result.marginals = std::move(run.marginals);
   result.converged = run.converged;
   result.exact = run.converged && run.forests == 1;
   result.details["log_z_upper"] = run.upper;
   warn_of_cycles(run.forests == 1, result);
-  fill_unknown_errors(result);
+  fill_unknown_errors(problem.compact_graph(), result);
   return result;
 }
 

@@ -4,17 +4,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
-#include <mutex>
 
 #include "drover/core/checksum.hpp"
 #include "drover/core/error.hpp"
-#include "drover/core/figures.hpp"
-#include "drover/core/parallel.hpp"
 #include "drover/core/plural.hpp"
 #include "drover/core/version.hpp"
-#include "drover/diagnose/autocorrelation.hpp"
-#include "drover/infer/junction_tree.hpp"
+#include "drover/methods/joint_counter.hpp"
 #include "drover/run/checkpoint.hpp"
 #include "drover/run/draw_journal.hpp"
 
@@ -76,12 +71,6 @@ ChainOptions chain_options(const Problem& problem, Task task, std::uint32_t defa
   return options;
 }
 
-void note_resolved(const ChainOptions& options, RunFacts& facts) {
-  facts.resolved["chains"] = options.chains;
-  if (options.sweeps != ChainOptions::unlimited) facts.resolved["sweeps"] = options.sweeps;
-  if (options.burn_in != ChainOptions::unlimited) facts.resolved["burn-in"] = options.burn_in;
-}
-
 std::vector<std::vector<Value>> starting_states(const Problem& problem, std::uint32_t chains) {
   if (problem.graph().is_strictly_positive()) return {};
   return find_supported_states(problem.graph(), problem.options().seed, std::min<std::uint32_t>(chains, 64),
@@ -136,64 +125,6 @@ void check_resumed_burn_in(const InferenceOptions& options, std::uint64_t burn_i
                         : fmt::format("{}: a resumed run keeps the burn-in it began with", burn_in));
 }
 
-void warn_of_rounded_samples(const InferenceOptions& options, SampleResult& result) {
-  if (!options.samples || *options.samples % result.chains == 0) return;
-  result.warnings.push_back(
-      fmt::format("{} samples are not a multiple of the {} chains: every chain gives the same number of "
-                  "draws, rounded up",
-                  *options.samples, result.chains));
-}
-
-namespace {
-
-std::vector<std::size_t> entry_offsets(const Graph& graph) {
-  std::vector<std::size_t> offsets{0};
-  for (std::uint32_t cardinality : graph.cardinalities)
-    offsets.push_back(offsets.back() + (cardinality == 2 ? 1 : cardinality));
-  return offsets;
-}
-
-}  // namespace
-
-void warn_if_not_converged(const Diagnostics& diagnostics, RunFacts& facts) {
-  if (is_converged(diagnostics)) return;
-  if (facts.sweeps == 0)
-    facts.warnings.emplace_back("the run was stopped before its burn-in ended: there is no result");
-  else if (std::isnan(diagnostics.rhat_max))
-    facts.warnings.emplace_back("the run is too short to say whether it has converged; take more sweeps");
-  else
-    facts.warnings.push_back(fmt::format(
-        "the run has NOT converged: largest R-hat {} (wanted: at most 1.01), smallest effective sample "
-        "size {} (wanted: at least 400); {}",
-        rhat_text(diagnostics.rhat_max), ess_text(diagnostics.ess_min), advice_to_change));
-}
-
-void fill_means(const SegmentStore& store, MarginalsResult& result) {
-  const std::size_t n = store.entries();
-  result.means.resize(n);
-  result.means_mcse.resize(n);
-  // These two speak of the variance of an indicator, which a mean of other numbers does not tell.
-  result.rhat.assign(n, not_known);
-  result.ess.assign(n, not_known);
-  parallel_for(IndexRange(0, n, 256), [&](const IndexRange& range) {
-    DiagnosisRoom scratch;
-    for (std::size_t v = range.begin(); v != range.end(); ++v) {
-      result.means[v] = store.mean(v);
-      const double error = diagnose_entry(store, v, scratch).mcse;
-      result.means_mcse[v] = error > precision_floor ? error : not_known;  // the mean never moved
-    }
-  });
-  for (double error : result.means_mcse)
-    result.diagnostics.mcse_max = std::fmax(result.diagnostics.mcse_max, error);
-  if (store.draws() == 0)
-    warn_if_not_converged(result.diagnostics, result);
-  else
-    result.warnings.push_back(
-        fmt::format("whether the run has converged is not known: only means were worked out, with standard "
-                    "errors of at most {}",
-                    error_text(result.diagnostics.mcse_max)));
-}
-
 void check_estimate_memory(const Problem& problem, std::size_t entries, std::uint32_t lanes,
                            const ChainOptions& options) {
   const std::uint64_t batches = (options.chains + lanes - 1) / lanes;
@@ -207,228 +138,6 @@ void check_estimate_memory(const Problem& problem, std::size_t entries, std::uin
               fmt::format("the estimates of {} probabilities by {} would need {:.3g} GB, the memory limit is "
                           "{:.3g} GB: fewer chains, fewer states or a higher limit",
                           entries, counted(options.chains, "chain"), bytes / 1e9, limit / 1e9));
-}
-
-void fill_marginals(const Graph& graph, const SegmentStore& store, MarginalsResult& result) {
-  const std::vector<std::size_t> offsets = entry_offsets(graph);
-  const std::size_t n = graph.size();
-  result.marginals.assign(graph.cardinalities, 0);
-  result.mcse.assign(graph.cardinalities, 0);
-  result.rhat.assign(n, not_known);
-  result.ess.assign(n, not_known);
-  std::mutex adding;
-  std::size_t still = 0;
-  parallel_for(IndexRange(0, n, 1024), [&](const IndexRange& range) {
-    const std::size_t first = offsets[range.begin()], entries = offsets[range.end()] - first;
-    DiagnosisRoom room;
-    std::vector<EntryDiagnostics> figures(entries);
-    std::vector<double> means(entries);
-    diagnose_entries(store, first, room, figures, means);
-    Diagnostics worst;
-    std::size_t still_here = 0;
-    for (std::size_t v = range.begin(); v != range.end(); ++v) {
-      const std::span<double> p = result.marginals[v];
-      const std::span<double> error = result.mcse[v];
-      const bool binary = graph.cardinalities[v] == 2;
-      double total = 0;
-      bool moved = false;
-      for (std::size_t e = offsets[v] - first; e < offsets[v + 1] - first; ++e) {
-        const EntryDiagnostics& one = figures[e];
-        const std::size_t k = binary ? 1 : e + first - offsets[v];
-        p[k] = means[e];
-        total += p[k];
-        error[k] = one.mcse;
-        moved |= !std::isnan(one.mcse);
-        result.rhat[v] = std::fmax(result.rhat[v], one.rhat);
-        result.ess[v] = std::fmin(result.ess[v], one.ess);
-        worst.mcse_max = std::fmax(worst.mcse_max, one.mcse);
-      }
-      if (binary) {
-        p[0] = 1 - p[1];
-        error[0] = error[1];
-      } else if (total > 0) {
-        for (double& probability : p) probability /= total;  // sums of single-precision numbers
-      }
-      worst.rhat_max = std::fmax(worst.rhat_max, result.rhat[v]);
-      worst.ess_min = std::fmin(worst.ess_min, result.ess[v]);
-      still_here += moved ? 0 : 1;
-    }
-    const std::scoped_lock lock(adding);
-    result.diagnostics.rhat_max = std::fmax(result.diagnostics.rhat_max, worst.rhat_max);
-    result.diagnostics.ess_min = std::fmin(result.diagnostics.ess_min, worst.ess_min);
-    result.diagnostics.mcse_max = std::fmax(result.diagnostics.mcse_max, worst.mcse_max);
-    still += still_here;
-  });
-  settle_exact_averages(store, result.diagnostics);
-  result.converged = is_converged(result.diagnostics);
-  warn_if_not_converged(result.diagnostics, result);
-  if (still > 0 && !std::isnan(result.diagnostics.rhat_max))
-    result.warnings.push_back(
-        fmt::format("{} of {} never moved: no standard error is known", still, counted(n, "variable")));
-}
-
-Trace score_trace(const ScoreTrace& trace, std::uint32_t chains) {
-  Trace result;
-  result.sweep.assign(trace.sweeps.begin(), trace.sweeps.end());
-  result.series.resize(std::min<std::uint32_t>(chains, 16));
-  for (std::size_t c = 0; c < result.series.size(); ++c)
-    for (std::size_t r = 0; r < trace.sweeps.size(); ++r)
-      result.series[c].push_back(trace.scores[r * chains + c]);
-  return result;
-}
-
-void fill_trace(const ScoreTrace& trace, std::uint32_t chains, std::uint64_t burn_in,
-                MarginalsResult& result) {
-  result.scores = score_trace(trace, chains);
-  result.score_lag = static_cast<double>(trace.every);
-  std::size_t first = 0;
-  while (first < trace.sweeps.size() && trace.sweeps[first] <= burn_in) ++first;
-  const std::size_t records = trace.sweeps.size() - first;
-  if (records < 8) return;
-  std::vector<double> values;
-  for (std::uint32_t c = 0; c < chains; ++c)
-    for (std::size_t r = first; r < trace.sweeps.size(); ++r) values.push_back(trace.scores[r * chains + c]);
-  result.score_autocorrelation =
-      autocorrelation(Draws{values.data(), chains, records}, std::min<std::size_t>(50, records / 4));
-}
-
-void check_against_exact(const Problem& problem, MarginalsResult& result, const RunControl& control) {
-  const Method* exact = nullptr;
-  for (const Method& method : all_methods())
-    if (method.name == "exact") exact = &method;
-  std::string reason = why_not(*exact, problem, Task::marginals);
-  MarginalsResult truth;
-  // The time limit was for the run; only a request ends the comparison.
-  RunControl patient;
-  patient.stop_when([&] { return control.stop_requested(); });
-  try {
-    if (reason.empty()) truth = exact->marginals(problem, patient);
-  } catch (const Error& error) {
-    if (error.kind() != ErrorKind::stopped && error.kind() != ErrorKind::interrupted) throw;
-    reason = error.what();
-  }
-  if (!reason.empty()) {
-    result.warnings.push_back("no exact marginals to compare with: " + reason);
-    return;
-  }
-  double worst = 0;
-  std::size_t within = 0, entries = 0;
-  for (std::size_t v = 0; v < truth.marginals.size(); ++v)
-    for (std::size_t k = 0; k < truth.marginals[v].size(); ++k) {
-      const double error = std::abs(truth.marginals[v][k] - result.marginals[v][k]);
-      worst = std::max(worst, error);
-      within += error <= 3 * result.mcse[v][k] ? 1 : 0;
-      ++entries;
-    }
-  result.details["check"] =
-      Details{{"max_abs_error", worst},
-              {"share_within_three_mcse",
-               entries == 0 ? 1.0 : static_cast<double>(within) / static_cast<double>(entries)}};
-}
-
-JointCounter::JointCounter(const Problem& problem, std::uint32_t chains)
-    : graph_(problem.graph()), groups_(std::clamp(chains, 1U, 16U)) {
-  if (problem.options().pairs) {
-    const Adjacency near = adjacency(graph_);
-    for (VariableId i = 0; i < near.size(); ++i)
-      for (VariableId j : near.of(i))
-        if (i < j) sets_.push_back({i, j});
-    pairs_ = sets_.size();
-  }
-  sets_.insert(sets_.end(), problem.joint().begin(), problem.joint().end());
-  double entries = 0;
-  for (const auto& set : sets_) {
-    double product = 1;
-    for (VariableId v : set) product *= graph_.cardinalities[v];
-    entries += product;
-  }
-  const double bytes = sizeof(std::uint64_t) * entries * groups_;
-  if (!(bytes <= static_cast<double>(problem.memory_limit_bytes())))
-    throw Error(ErrorKind::misfit,
-                fmt::format("counting joint states would need {:.3g} GB, the memory limit is {:.3g} GB",
-                            bytes / 1e9, static_cast<double>(problem.memory_limit_bytes()) / 1e9));
-  offsets_.push_back(0);
-  for (const auto& set : sets_) {
-    std::size_t product = 1;
-    for (VariableId v : set) product *= graph_.cardinalities[v];
-    offsets_.push_back(offsets_.back() + product);
-  }
-  counts_.assign(offsets_.back() * groups_, 0);
-  draws_.assign(groups_, 0);
-}
-
-void JointCounter::count(std::uint32_t chain, std::span<const Value> x) {
-  const std::size_t group = chain % groups_;
-  std::uint64_t* counts = counts_.data() + group * offsets_.back();
-  for (std::size_t s = 0; s < sets_.size(); ++s) {
-    std::size_t at = 0;
-    for (VariableId v : sets_[s]) at = at * graph_.cardinalities[v] + x[v];
-    ++counts[offsets_[s] + at];
-  }
-  ++draws_[group];
-}
-
-void JointCounter::add_up(const Ranks& ranks) {
-  ranks.add_up(counts_);
-  ranks.add_up(draws_);
-}
-
-std::span<const std::uint64_t> JointCounter::counts(std::size_t group, std::size_t set) const {
-  return {counts_.data() + group * offsets_.back() + offsets_[set], offsets_[set + 1] - offsets_[set]};
-}
-
-void JointCounter::fill(MarginalsResult& result, double share) const {
-  double draws = 0;
-  std::vector<std::size_t> groups;  // that have draws
-  for (std::size_t g = 0; g < groups_; ++g) {
-    draws += static_cast<double>(draws_[g]);
-    if (draws_[g] > 0) groups.push_back(g);
-  }
-  // A run that was ended before it went on counts the states that the chains stood in, with a share of none.
-  const double effective = std::max(1.0, std::min(draws, share * result.diagnostics.ess_min));
-  // The verdict is about single variables, for which more sweeps may speak.
-  constexpr double least_effective = 200;
-  if (result.converged && effective < least_effective)
-    result.warnings.push_back(fmt::format(
-        "joint distributions were counted in an effective {:.0f} draws only: do not rely on them; "
-        "take more sweeps",
-        effective));
-  for (std::size_t s = 0; s < sets_.size(); ++s) {
-    const std::size_t entries = offsets_[s + 1] - offsets_[s];
-    std::vector<double> joint(entries, not_known), error(entries, not_known);
-    for (std::size_t e = 0; e < entries && draws > 0; ++e) {
-      double total = 0, squares = 0;
-      for (std::size_t g : groups) total += static_cast<double>(counts(g, s)[e]);
-      joint[e] = total / draws;
-      for (std::size_t g : groups) {
-        const double mean = static_cast<double>(counts(g, s)[e]) / static_cast<double>(draws_[g]);
-        squares += (mean - joint[e]) * (mean - joint[e]);
-      }
-      const auto count = static_cast<double>(groups.size());
-      if (count > 1) error[e] = std::sqrt(squares / (count * (count - 1)));
-      // Few chains agree by chance: no error is smaller than that of as many independent draws as the slowest
-      // variable had. A count of one more than was seen keeps states that were not met from being certain.
-      const double p = (total + 1) / (draws + 2);
-      error[e] = std::fmax(error[e], std::sqrt(p * (1 - p) / effective));
-    }
-    if (s < pairs_) {
-      result.pairs.emplace_back(sets_[s][0], sets_[s][1]);
-      result.pair_marginals.push_back(std::move(joint));
-    } else {
-      result.joints.push_back(std::move(joint));
-      result.joint_mcse.push_back(std::move(error));
-    }
-  }
-}
-
-void fill_facts(const ChainRun& run, RunFacts& facts) {
-  facts.chains = run.options().chains;
-  facts.burn_in = run.burn_in();
-  facts.sweeps = run.sweeps_done() - run.burn_in();
-  facts.updates = run.updates();
-  if (run.shortened_burn_in())
-    facts.warnings.push_back("the time limit came near before burn-in had ended: it was cut to " +
-                             counted(facts.burn_in, "sweep"));
 }
 
 namespace {
@@ -547,7 +256,7 @@ class MarginalsTask final : public ChainTask {
     const ChainStates::Shape& shape = states->shape();
     if (options_.state_values.empty() || !shape.sums_values)
       check_estimate_memory(problem_, shape.entries, shape.lanes, options_);
-    ChainRun run(std::move(states), options_, control_.ranks());
+    ChainRun run(std::move(states), options_, control_);
     if (!problem_.start().empty()) run.start_at(problem_.start());
     std::optional<JointCounter> joints;
     DrawCallback on_draw;
@@ -583,7 +292,7 @@ class SampleTask final : public ChainTask {
 
  private:
   RunFacts& go(std::string_view name, std::unique_ptr<ChainStates> states, const SeeRun& see) override {
-    ChainRun run(std::move(states), options_, control_.ranks());
+    ChainRun run(std::move(states), options_, control_);
     if (!problem_.start().empty()) run.start_at(problem_.start());
     if (control_.ranks().is_first()) consumer_.begin(options_.chains);
     const DrawCallback on_draw = [&](std::uint32_t chain, std::span<const Value> x, double log_score) {
@@ -612,8 +321,9 @@ class SampleTask final : public ChainTask {
 
 class LiveTask final : public ChainTask, public LiveChains {
  public:
-  LiveTask(const Problem& problem, const ChainOptions& options, const UseChains& use)
-      : problem_(problem), options_(options), use_(use) {}
+  LiveTask(const Problem& problem, const ChainOptions& options, const RunControl& control,
+           const UseChains& use)
+      : problem_(problem), options_(options), control_(control), use_(use) {}
 
   RunFacts facts;
 
@@ -642,7 +352,7 @@ class LiveTask final : public ChainTask, public LiveChains {
  private:
   RunFacts& go(std::string_view name, std::unique_ptr<ChainStates> states, const SeeRun& see) override {
     check_estimate_memory(problem_, states->shape().entries, states->shape().lanes, options_);
-    run_.emplace(std::move(states), options_);
+    run_.emplace(std::move(states), options_, control_);
     size_ = drover::sweep_size(problem_.graph());
     bool spins = problem_.graph().is_spin();
     if (work().largest_block > 0) {
@@ -662,6 +372,7 @@ class LiveTask final : public ChainTask, public LiveChains {
 
   const Problem& problem_;
   const ChainOptions& options_;
+  const RunControl& control_;
   const UseChains& use_;
   std::optional<ChainRun> run_;
   SweepSize size_;
@@ -698,7 +409,7 @@ RunFacts enter_chains(const ChainSampler& sampler, const Problem& problem, const
                       const RunControl& control, const UseChains& use) {
   ChainOptions options = asked;
   if (options.chains == 0) options.chains = sampler.default_chains(problem);
-  LiveTask task(problem, options, use);
+  LiveTask task(problem, options, control, use);
   sampler.run(problem, options, control, task);
   return std::move(task.facts);
 }

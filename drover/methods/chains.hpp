@@ -1,5 +1,5 @@
-// What all methods that run Markov chains share: how many chains and sweeps, the run with its checkpoints,
-// and the way from a SegmentStore to a result.
+// What all methods that run Markov chains share: how many chains and sweeps, and the run with its checkpoints.
+// The way from a run to a result is in chain_results.hpp.
 #pragma once
 
 #include <memory>
@@ -7,6 +7,7 @@
 #include <string>
 
 #include "drover/infer/support.hpp"
+#include "drover/methods/chain_results.hpp"
 #include "drover/methods/live_chains.hpp"
 #include "drover/methods/method.hpp"
 #include "drover/methods/sweep_cost.hpp"
@@ -44,58 +45,11 @@ std::string run_line(const Problem& problem, std::string_view method, Task task,
 /// The same for what runs no chains; `settings` in words.
 std::string run_line(const Problem& problem, std::string_view method, Task task, std::string_view settings);
 
-/// Fills marginals, errors, R-hat, ESS, convergence and their warnings from the store.
-void fill_marginals(const Graph& graph, const SegmentStore& store, MarginalsResult& result);
-/// The same for a store of means, one entry per variable.
-void fill_means(const SegmentStore& store, MarginalsResult& result);
 /// Raises misfit when the sums and means of so many entries would exceed the memory limit.
 void check_estimate_memory(const Problem& problem, std::size_t entries, std::uint32_t lanes,
                            const ChainOptions& options);
-void fill_trace(const ScoreTrace& trace, std::uint32_t chains, std::uint64_t burn_in,
-                MarginalsResult& result);
-Trace score_trace(const ScoreTrace& trace, std::uint32_t chains);
-inline constexpr std::string_view advice_to_change =
-    "take more sweeps or try another method such as tempering";
-void warn_if_not_converged(const Diagnostics& diagnostics, RunFacts& facts);
-/// Says so when the chains cannot share options.samples evenly.
-void warn_of_rounded_samples(const InferenceOptions& options, SampleResult& result);
-/// Compares with exact marginals and notes the largest difference under details.check.
-void check_against_exact(const Problem& problem, MarginalsResult& result,
-                         const RunControl& control = no_control());
 /// Raises usage when a resumed run is asked for another burn-in than it had.
 void check_resumed_burn_in(const InferenceOptions& options, std::uint64_t burn_in);
-/// States the chains, sweeps and burn-in that a run of these options has.
-void note_resolved(const ChainOptions& options, RunFacts& facts);
-
-/// Counts joint states of the pairs that share a factor (options.pairs) and of the sets asked for
-/// (options.joint), in up to 16 groups of chains, whose disagreement gives the standard error, unless the
-/// effective sample size of the marginals gives a larger one.
-class JointCounter {
- public:
-  /// Raises misfit when the counts would need more than the memory limit.
-  JointCounter(const Problem& problem, std::uint32_t chains);
-  static bool wanted(const Problem& problem) { return problem.options().pairs || !problem.joint().empty(); }
-  void count(std::uint32_t chain, std::span<const Value> x);
-  /// Adds what the other ranks counted.
-  void add_up(const Ranks& ranks);
-  /// `share`: of the sweeps that result.diagnostics are about, those that were counted.
-  void fill(MarginalsResult& result, double share = 1) const;
-
- private:
-  std::span<const std::uint64_t> counts(std::size_t group, std::size_t set) const;
-
-  const Graph& graph_;
-  std::vector<std::vector<VariableId>> sets_;  // the pairs first
-  std::size_t pairs_ = 0;
-  std::vector<std::size_t> offsets_;
-  std::uint32_t groups_;
-  std::vector<std::uint64_t> counts_;  // (group, entry)
-  std::vector<std::uint64_t> draws_;   // per group
-};
-
-/// Chains, sweeps, burn-in and updates of a run, and a warning when the time limit cut its burn-in.
-void fill_facts(const ChainRun& run, RunFacts& facts);
-
 /// What a sampler is given to run the chains of a kernel that it has made. What is done with them (marginals,
 /// draws, a race) is compiled once, whatever the kernel.
 class ChainTask {

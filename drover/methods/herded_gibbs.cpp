@@ -165,7 +165,7 @@ BestStateResult map_by_herded_gibbs(const Problem& problem, const RunControl& co
   const ChainOptions options = herded_options(problem, Task::map);
   const HerdedChoice choice = herded_choice(problem, options);
   return with_herded_kernel(problem, choice, options.chains, [&](const auto& kernel) {
-    ChainRun run(kernel, options);
+    ChainRun run(kernel, options, control);
     run.run(control, [](std::uint32_t, std::span<const Value>, double) {});
     BestStateResult result;
     const IteratedModes modes(problem.graph());

@@ -17,12 +17,13 @@ std::string why_not_icm(const Problem&, Task) {
 BestStateResult map_by_icm(const Problem& problem, const RunControl& control) {
   const Graph& graph = problem.graph();
   const std::uint32_t climbs = problem.options().chains.count.value_or(16);
-  const IteratedModes modes(graph);
+  const IteratedModes modes(graph, control);
   const std::vector<std::vector<Value>> supported = starting_states(problem, climbs);
   const Random random(problem.options().seed, Stream::start);
   BestStateResult result;
   result.resolved["chains"] = climbs;
   std::vector<Value> x(graph.size());
+  bool complete = true;
   for (std::uint32_t c = 0; c < climbs && !(c > 0 && control.should_stop()); ++c) {
     for (VariableId v = 0; v < graph.size(); ++v) {
       const auto unary = graph.unary_of(v);
@@ -34,7 +35,8 @@ BestStateResult map_by_icm(const Problem& problem, const RunControl& control) {
         x[v] = static_cast<Value>(random.uniform(c, 0, v) * static_cast<double>(unary.size()));
       }
     }
-    const Climb climb = modes.climb(x);
+    const Climb climb = modes.climb(x, {}, control);
+    complete &= climb.complete;
     result.updates += static_cast<double>(climb.visits);
     if (result.assignment.empty() || climb.log_score > result.log_score) {
       result.assignment = x;
@@ -42,7 +44,8 @@ BestStateResult map_by_icm(const Problem& problem, const RunControl& control) {
     }
     ++result.chains;
   }
-  result.warnings.emplace_back("icm stops at a local optimum; portfolio searches further");
+  result.warnings.emplace_back(complete ? "icm stops at a local optimum; portfolio searches further"
+                                        : "icm was ended on its way to a local optimum");
   warn_of_connectivity(problem, result);
   return result;
 }

@@ -95,7 +95,7 @@ std::span<const MemoryPrice> memory_prices() {
       MemoryPrice{"icm", false, 1, 0, 3, 4, 0},
       MemoryPrice{"herded-gibbs", true, 1, 0, 20, 0, 1},
       MemoryPrice{"herded-gibbs", false, 1, 0, 20, 8, 1},
-      MemoryPrice{"gwg", true, 1, 0, 6, 0, 16},
+      MemoryPrice{"gwg", true, 1, 0, 6, 0, 9.2},
       MemoryPrice{"pmp", true, 1, 0, 125, 0, 0},
       MemoryPrice{"pmp", false, 1, 0, 52, 0, 0},
       MemoryPrice{"bp", true, 1, 0, 44, 0, 0},

@@ -27,7 +27,7 @@ void note_run(const BeliefPropagation& beliefs, bool is_forest, RunFacts& facts)
 void warn_of_cycles(bool is_forest, RunFacts& facts);
 
 /// Standard errors and diagnostics of samplers do not exist here.
-void fill_unknown_errors(MarginalsResult& result);
+void fill_unknown_errors(const Graph& graph, MarginalsResult& result);
 
 /// Why messages do not fit the memory limit; empty when they do.
 std::string why_not_message_memory(const Problem& problem);

@@ -9,6 +9,7 @@
 #include "drover/infer/iterated_modes.hpp"
 #include "drover/methods/all.hpp"
 #include "drover/methods/chains.hpp"
+#include "drover/methods/joint_counter.hpp"
 #include "drover/methods/message_passing.hpp"
 #include "drover/methods/sweep_cost.hpp"
 #include "drover/run/part_log.hpp"
@@ -72,10 +73,14 @@ constexpr std::uint64_t most_tries = 4;
 std::uint64_t draw_all(const Problem& problem, Task task, const RunControl& control, std::uint64_t wanted,
                        const UseBlock& use) {
   const Graph& graph = problem.compact_graph();
-  // Whoever asks for the end gets it at once; when time runs out, late draws are better than none.
+  // Whoever asks for the end gets it at once. When time runs out, draws that are a little late are better than none.
+  constexpr double grace = 0.4;
+  const double latest = control.seconds() + control.seconds_left() + grace;
   std::uint64_t done = 0;
   RunControl block_control;
-  block_control.stop_when([&] { return control.should_stop() && (done > 0 || control.stop_requested()); });
+  block_control.stop_when([&] {
+    return control.should_stop() && (done > 0 || control.stop_requested() || control.seconds() > latest);
+  });
   const BatchOptions solver = batch_options(problem, block_control);
   const PerturbAndMaxProduct sampler(graph, solver);
   const std::size_t block = samples_at_once(graph, solver.iterations);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "drover/compile/spin_graph.hpp"
 #include "drover/compile/stoppable.hpp"
@@ -74,7 +75,7 @@ DualRun run_from(const PrimalDualMeanField& dual, const MeanField& field, std::v
     start[2 * v] = 1 - q.p[v];
     start[2 * v + 1] = q.p[v];
   }
-  const double before = dual.ordinary_bound(q);
+  const double before = dual.ordinary_bound(q, control);
   DualRun result;
   MeanFieldRun& run = result.run;
   run = field.run(start, options, [&](std::uint64_t, double) { return !control.should_stop(); });
@@ -82,9 +83,9 @@ DualRun run_from(const PrimalDualMeanField& dual, const MeanField& field, std::v
   result.details = {{"dual_iterations", done},
                     {"forest_pairs", dual.forest_size()},
                     {"dual_bound", dual.bound(q)},
-                    {"bound_before_finish", before},
                     {"finish_iterations", run.iterations},
                     {"bound_after_finish", run.bound}};
+  if (std::isfinite(before)) result.details["bound_before_finish"] = before;
   if (dual.forest_size() > 0 && before > run.bound) {
     run.probabilities = std::move(start);
     run.bound = before;

@@ -28,6 +28,7 @@
 #include "drover/core/plural.hpp"
 #include "drover/methods/all.hpp"
 #include "drover/methods/chains.hpp"
+#include "drover/methods/joint_counter.hpp"
 #include "drover/methods/mixed_chains.hpp"
 #include "drover/methods/race_starts.hpp"
 #include "drover/methods/standing.hpp"
@@ -245,15 +246,14 @@ void Race::play_on(std::size_t next) {
     if (!grow(*best)) return;
 }
 
+// Of a million variables it takes a second or more; when the race is to end, the chains do not run any more.
 void Race::place(LiveChains& chains) {
-  if (!problem_.start().empty()) {
-    for (std::uint32_t c = 0; c < chains.chains(); ++c) chains.start_at(c, problem_.start());
-    return;
-  }
+  const bool given = !problem_.start().empty();
   const std::uint32_t sharing = chains_per_start(chains.chains());
   const std::size_t needed = (chains.chains() + sharing - 1) / sharing;
-  if (starts_.size() < needed) starts_ = race_starts(problem_, needed);
-  for (std::uint32_t c = 0; c < chains.chains(); ++c) chains.start_at(c, starts_[c / sharing]);
+  if (!given && starts_.size() < needed) starts_ = race_starts(problem_, needed);
+  for (std::uint32_t c = 0; c < chains.chains() && !control_.should_stop(); ++c)
+    chains.start_at(c, given ? problem_.start() : starts_[c / sharing]);
 }
 
 void Race::first_pilot(Contestant& one) {

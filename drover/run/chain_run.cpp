@@ -1,11 +1,13 @@
 #include "drover/run/chain_run.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <numeric>
 
 #include "drover/core/large_memory.hpp"
 #include "drover/core/parallel.hpp"
+#include "drover/core/stop_check.hpp"
 
 namespace drover {
 
@@ -22,8 +24,10 @@ void ScoreTrace::halve(std::uint32_t chains) {
   scores.resize(kept * chains);
 }
 
-ChainRun::ChainRun(std::unique_ptr<ChainStates> states, const ChainOptions& options, const Ranks& ranks)
-    : states_(std::move(states)), options_(options), ranks_(&ranks) {
+ChainRun::ChainRun(std::unique_ptr<ChainStates> states, const ChainOptions& options,
+                   const RunControl& control)
+    : states_(std::move(states)), options_(options), ranks_(&control.ranks()) {
+  StopCheck check(control, "the chains", "were started");
   const std::uint32_t lanes = shape().lanes;
   const std::uint32_t batches = (options.chains + lanes - 1) / lanes;
   const std::size_t entries = all_entries();
@@ -34,19 +38,23 @@ ChainRun::ChainRun(std::unique_ptr<ChainStates> states, const ChainOptions& opti
         SegmentStore::planned_group(entries, options.chains, options.estimator_memory);
     const std::uint32_t step = std::lcm(group, lanes) / lanes, steps = (batches + step - 1) / step;
     const auto begin = [&](std::uint32_t rank) {
-      return std::min(batches, step * static_cast<std::uint32_t>(part_begin(steps, rank, ranks.size())));
+      return std::min(batches, step * static_cast<std::uint32_t>(part_begin(steps, rank, ranks_->size())));
     };
-    first_batch_ = begin(ranks.rank());
-    last_batch = begin(ranks.rank() + 1);
+    first_batch_ = begin(ranks_->rank());
+    last_batch = begin(ranks_->rank() + 1);
   }
   own_chains_ = std::min(options.chains, last_batch * lanes) - std::min(options.chains, first_chain());
-  for (std::uint32_t b = first_batch_; b < last_batch; ++b) states_->start(options.seed, b * lanes);
+  for (std::uint32_t b = first_batch_; b < last_batch; ++b) {
+    states_->start(options.seed, b * lanes, control);
+    check.ask();
+  }
   sums_.resize(states_->batches());
-  for (LaneSums& sums : sums_) assign_large(sums, own_entries() * lanes, 0.0F);
+  for (LaneSums& sums : sums_) assign_large(sums, own_entries() * lanes, 0.0F, check);
   // Like the rhythm of scores chosen without looking at `sweeps`, so that a resumed run keeps what an
   // uninterrupted one would.
-  store_ = SegmentStore(entries, options.chains, options.estimator_memory, {own_entries(), own_chains_},
-                        options.burn_in == ChainOptions::unlimited ? 0 : options.burn_in / options.thin);
+  store_ =
+      SegmentStore(entries, options.chains, options.estimator_memory, {own_entries(), own_chains_},
+                   options.burn_in == ChainOptions::unlimited ? 0 : options.burn_in / options.thin, control);
   burn_in_ = options.burn_in;
   trace_.capacity = std::clamp<std::size_t>((std::size_t{1} << 24) / options.chains, 16, 1024);
   // A record costs about as much as a sweep.
@@ -71,6 +79,7 @@ ChainRun::ChainRun(const ChainRun& other)
       done_(other.done_),
       open_draws_(other.open_draws_),
       unabsorbed_(other.unabsorbed_),
+      ahead_(other.ahead_),
       reached_target_(other.reached_target_),
       shortened_burn_in_(other.shortened_burn_in_),
       best_state_(other.best_state_),
@@ -109,7 +118,7 @@ void ChainRun::run(const RunControl& control, const DrawCallback& on_draw, bool 
       shortened_burn_in_ = true;
     }
     const std::uint64_t stride = sweeps_to_next_event(on_draw != nullptr);
-    advance(stride);
+    if (!advance(stride, control)) break;
     if (on_draw && done_ > burn_in_ && is_kept(done_ - 1)) deliver(on_draw, own_draws);
     if (done_ % trace_.every == 0) record_scores();
     if (open_draws_ == store_.segment_length())
@@ -121,6 +130,7 @@ void ChainRun::run(const RunControl& control, const DrawCallback& on_draw, bool 
 }
 
 void ChainRun::finish() {
+  even_out();
   if (open_draws_ > 0) close_segment();
   if (burn_in_grows()) discard_before(done_ / 3);
   if (trace_.sweeps.empty() && done_ > 0) record_scores();
@@ -170,6 +180,7 @@ void ChainRun::take_part_of(ChainRun&& whole) {
   trace_.every = whole.trace_.every;
   trace_.sweeps = std::move(whole.trace_.sweeps);
   unabsorbed_ = whole.unabsorbed_;
+  ahead_ = std::move(whole.ahead_);
   convergence_ = std::move(whole.convergence_);
   burn_in_ = whole.burn_in_;
   discarded_ = whole.discarded_;
@@ -196,12 +207,8 @@ void ChainRun::visit_the_rest(Archive& archive) {
   if (unabsorbed_ > 0)  // else they are all zero
     for (auto& sums : sums_) archive(sums);
   store_.visit(archive);
-  trace_.visit(archive);
-  archive(convergence_);
-  archive(burn_in_);
-  archive(discarded_);
-  archive(done_);
-  archive(open_draws_);
+  visit_counts(archive);
+  archive(ahead_);
   archive(best_state_);
   archive(best_log_score_);
 }
@@ -234,13 +241,12 @@ std::vector<std::uint32_t> ChainRun::own_numbers() const {
 }
 
 // Events are: the end of burn-in or of the run, a score record, a full segment, a delivered draw, and (so
-// that the control is asked often enough) a number of updates: tens of milliseconds of the kernels that do
-// several sweeps at once, which are the fast ones, and no more of the others.
+// that the control is asked often enough) a number of updates.
 std::uint64_t ChainRun::sweeps_to_next_event(bool deliver_draws) const {
   std::uint64_t stride = trace_.every - done_ % trace_.every;
-  const double per_sweep = static_cast<double>(std::max<std::size_t>(1, shape().size)) * options_.chains;
-  stride = std::min<std::uint64_t>(stride,
-                                   1 + static_cast<std::uint64_t>((shape().at_once ? 2e8 : 1e7) / per_sweep));
+  if (!ahead_.empty()) return 1;
+  const double most = shape().at_once ? fast_updates : slow_updates;
+  stride = std::min(stride, 1 + static_cast<std::uint64_t>(most / updates_per_sweep()));
   if (done_ < burn_in_) return std::min(stride, burn_in_ - done_);
   const std::uint64_t after = done_ - burn_in_;
   const std::uint64_t to_draw = options_.thin - after % options_.thin;
@@ -251,30 +257,55 @@ std::uint64_t ChainRun::sweeps_to_next_event(bool deliver_draws) const {
   return std::min(stride, total_sweeps() - done_);
 }
 
-void ChainRun::advance(std::uint64_t stride) {
+bool ChainRun::advance(std::uint64_t stride, const RunControl& control) {
+  const bool breakable = stride == 1 && is_breakable();
+  if (breakable && ahead_.empty()) ahead_.assign(states_->batches(), 0);
+  std::atomic<bool> whole = true;
   for_each_batch([&](std::size_t b) {
+    if (!ahead_.empty() && ahead_[first_batch_ + b] != 0) return;
+    if (breakable && control.should_stop()) {
+      whole = false;
+      return;
+    }
     for (std::uint64_t s = done_; s < done_ + stride;) {
       std::uint64_t next = s + 1;
       while (next < done_ + stride && is_kept(next) == is_kept(s)) ++next;
-      sweep_alike(b, s, next - s);
+      if (!sweep_alike(b, s, next - s, breakable ? control : no_control())) {
+        whole = false;
+        return;
+      }
       s = next;
     }
+    if (breakable) ahead_[b] = 1;
   });
+  if (!whole) return false;
+  ahead_.clear();
   for (std::uint64_t s = done_; s < done_ + stride; ++s) {
     open_draws_ += is_kept(s) ? 1 : 0;
     unabsorbed_ += is_kept(s) ? 1 : 0;
   }
   done_ += stride;
+  return true;
 }
 
-// Sweeps that are all kept or all not.
-void ChainRun::sweep_alike(std::size_t batch, std::uint64_t first, std::uint64_t count) {
-  if (!is_kept(first))
-    states_->sweep(batch, first, count);
-  else if (sums_values())
-    states_->sweep(batch, first, count, ValueSums{sums_[batch], options_.state_values});
-  else
-    states_->sweep(batch, first, count, ConditionalSums{sums_[batch]});
+// Batches that are a sweep ahead of others at the end have a draw more in their sums, which then count as those of
+// the others do.
+void ChainRun::even_out() {
+  for (std::size_t b = 0; b < ahead_.size(); ++b) {
+    if (ahead_[b] == 0 || !is_kept(done_)) continue;
+    const auto draws = static_cast<float>(unabsorbed_);
+    for (float& sum : sums_[b]) sum *= draws / (draws + 1);
+  }
+  ahead_.clear();
+}
+
+// Sweeps that are all kept or all not. False when the control ended the last of them.
+bool ChainRun::sweep_alike(std::size_t batch, std::uint64_t first, std::uint64_t count,
+                           const RunControl& control) {
+  if (!is_kept(first)) return states_->sweep(batch, first, count, control);
+  if (sums_values())
+    return states_->sweep(batch, first, count, control, ValueSums{sums_[batch], options_.state_values});
+  return states_->sweep(batch, first, count, control, ConditionalSums{sums_[batch]});
 }
 
 // One after the other where they lie on several ranks, so that all exchange what belongs together.
@@ -349,7 +380,7 @@ void ChainRun::gather_states() {
   for (const std::string& part : parts)
     for (LoadArchive load(part); !load.at_end();) {
       const std::size_t batch = all->batches();
-      all->start(options_.seed, static_cast<std::uint32_t>(batch) * shape().lanes);
+      all->start(options_.seed, static_cast<std::uint32_t>(batch) * shape().lanes, no_control());
       all->visit_state(batch, load);
     }
   all->resize_totals(own);

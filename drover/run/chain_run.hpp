@@ -79,12 +79,13 @@ using DrawCallback = std::function<void(std::uint32_t chain, std::span<const Val
 
 class ChainRun {
  public:
-  /// A kernel that lies on several ranks is run with these.
+  /// Starts the chains, which the control may end: Error of kind stopped or interrupted. The run is for the
+  /// control's ranks; a kernel that lies on several is run with these.
   ChainRun(std::unique_ptr<ChainStates> states, const ChainOptions& options,
-           const Ranks& ranks = one_process());
+           const RunControl& control = no_control());
   template <Kernel K>
-  ChainRun(const K& kernel, const ChainOptions& options, const Ranks& ranks = one_process())
-      : ChainRun(std::make_unique<KernelStates<K>>(kernel), options, ranks) {}
+  ChainRun(const K& kernel, const ChainOptions& options, const RunControl& control = no_control())
+      : ChainRun(std::make_unique<KernelStates<K>>(kernel), options, control) {}
   ChainRun(const ChainRun& other);
   ChainRun(ChainRun&&) = default;
   ChainRun& operator=(const ChainRun&) = delete;
@@ -164,12 +165,7 @@ class ChainRun {
   void visit_course(Archive& archive) {
     archive(unabsorbed_);
     store_.visit_course(archive);
-    trace_.visit(archive);
-    archive(convergence_);
-    archive(burn_in_);
-    archive(discarded_);
-    archive(done_);
-    archive(open_draws_);
+    visit_counts(archive);
   }
   /// ... and the estimates of some of this rank's entries, after that: take(numbers) may change them.
   void for_numbers(std::span<const std::uint32_t> entries, const std::function<void(std::span<float>)>& take);
@@ -180,6 +176,8 @@ class ChainRun {
 
  private:
   static constexpr std::uint64_t absorb_every = 64;
+  // Tens of milliseconds of the kernels that do several sweeps at once, and of the slowest of the others.
+  static constexpr double fast_updates = 2e8, slow_updates = 2.5e5;
   // What a rank may wish for.
   static constexpr std::uint32_t stop = 1, past_third = 2, past_half = 4;
 
@@ -194,7 +192,10 @@ class ChainRun {
   std::size_t own_entries() const { return spread() && ranks_->size() > 1 ? shape().entries : all_entries(); }
   std::vector<std::uint32_t> own_numbers() const;
   // Whether a sweep is long enough that what happens once in a few sweeps must be rare.
-  bool is_large() const { return static_cast<double>(shape().size) * options_.chains >= 4e6; }
+  bool is_large() const { return updates_per_sweep() >= 4e6; }
+  double updates_per_sweep() const {
+    return static_cast<double>(std::max<std::size_t>(1, shape().size)) * options_.chains;
+  }
   std::uint64_t total_sweeps() const {
     return options_.sweeps == ChainOptions::unlimited ? ChainOptions::unlimited : burn_in_ + options_.sweeps;
   }
@@ -202,8 +203,12 @@ class ChainRun {
     return sweep >= burn_in_ && (sweep - burn_in_ + 1) % options_.thin == 0;
   }
   std::uint64_t sweeps_to_next_event(bool deliver_draws) const;
-  void advance(std::uint64_t stride);
-  void sweep_alike(std::size_t batch, std::uint64_t first, std::uint64_t count);
+  // Whether a stop may come between two batches: where one process has all of them and they take long.
+  bool is_breakable() const { return ranks_->size() == 1 && !spread() && updates_per_sweep() > slow_updates; }
+  // False when the control ended it before all batches had made the sweep.
+  bool advance(std::uint64_t stride, const RunControl& control);
+  void even_out();
+  bool sweep_alike(std::size_t batch, std::uint64_t first, std::uint64_t count, const RunControl& control);
   void for_each_batch(const std::function<void(std::size_t)>& body);
   void score_all(std::vector<double>& scores);
   void record_scores();
@@ -219,6 +224,15 @@ class ChainRun {
   void report(const RunControl& control) const;
   template <class Archive>
   void visit_the_rest(Archive& archive);
+  template <class Archive>
+  void visit_counts(Archive& archive) {
+    trace_.visit(archive);
+    archive(convergence_);
+    archive(burn_in_);
+    archive(discarded_);
+    archive(done_);
+    archive(open_draws_);
+  }
 
   std::unique_ptr<ChainStates> states_;
   ChainOptions options_;
@@ -234,6 +248,8 @@ class ChainRun {
   std::uint64_t done_ = 0;
   std::uint64_t open_draws_ = 0;  ///< kept draws of the open segment ...
   std::uint64_t unabsorbed_ = 0;  ///< ... of which these are still in sums_
+  std::vector<std::uint8_t>
+      ahead_;  ///< of a sweep that was broken off: the batches, of all ranks, that made it
   bool reached_target_ = false;
   bool shortened_burn_in_ = false;
   std::vector<Value> best_state_;

@@ -10,7 +10,9 @@
 #include <vector>
 
 #include "drover/core/archive.hpp"
+#include "drover/core/run_control.hpp"
 #include "drover/sample/kernel.hpp"
+#include "drover/sample/parted_kernel.hpp"
 #include "drover/sample/value_sums.hpp"
 
 namespace drover {
@@ -37,15 +39,19 @@ class ChainStates {
   /// The same kernel, without a batch.
   virtual std::unique_ptr<ChainStates> empty() const = 0;
   virtual std::size_t batches() const = 0;
-  /// Adds a batch, with totals of zero.
-  virtual void start(std::uint64_t seed, std::uint32_t first_chain) = 0;
+  /// Adds a batch, with totals of zero. Kernels for which that takes long ask the control on the way.
+  virtual void start(std::uint64_t seed, std::uint32_t first_chain, const RunControl& control) = 0;
   /// Has the batches of another's of the same kernel, from `first` on, instead of its own, as many as it has.
   virtual void take(ChainStates& whole, std::size_t first) = 0;
 
-  /// Sweeps first to first + count - 1.
-  virtual void sweep(std::size_t batch, std::uint64_t first, std::uint64_t count) = 0;
-  virtual void sweep(std::size_t batch, std::uint64_t first, std::uint64_t count, ConditionalSums sums) = 0;
-  virtual void sweep(std::size_t batch, std::uint64_t first, std::uint64_t count, ValueSums sums) = 0;
+  /// Sweeps first to first + count - 1. False when the control ended the last in its midst, as it can where the kernel
+  /// is a PartedKernel; the same call then goes on with it.
+  virtual bool sweep(std::size_t batch, std::uint64_t first, std::uint64_t count,
+                     const RunControl& control) = 0;
+  virtual bool sweep(std::size_t batch, std::uint64_t first, std::uint64_t count, const RunControl& control,
+                     ConditionalSums sums) = 0;
+  virtual bool sweep(std::size_t batch, std::uint64_t first, std::uint64_t count, const RunControl& control,
+                     ValueSums sums) = 0;
   virtual void read(std::size_t batch, std::uint32_t lane, std::span<Value> x) const = 0;
   virtual void write(std::size_t batch, std::uint32_t lane, std::span<const Value> x) = 0;
   virtual void log_scores(std::size_t batch, std::span<double> scores) const = 0;
@@ -86,8 +92,11 @@ class KernelStates final : public ChainStates {
   std::unique_ptr<ChainStates> copy() const override { return std::make_unique<KernelStates>(*this); }
   std::unique_ptr<ChainStates> empty() const override { return std::make_unique<KernelStates>(kernel_); }
   std::size_t batches() const override { return states_.size(); }
-  void start(std::uint64_t seed, std::uint32_t first_chain) override {
-    states_.push_back(kernel_.start(seed, first_chain));
+  void start(std::uint64_t seed, std::uint32_t first_chain, const RunControl& control) override {
+    if constexpr (requires { kernel_.start(seed, first_chain, control); })
+      states_.push_back(kernel_.start(seed, first_chain, control));
+    else
+      states_.push_back(kernel_.start(seed, first_chain));
     totals_.emplace_back();
   }
   void take(ChainStates& whole, std::size_t first) override {
@@ -98,25 +107,21 @@ class KernelStates final : public ChainStates {
     }
   }
 
-  void sweep(std::size_t batch, std::uint64_t first, std::uint64_t count) override {
-    if constexpr (at_once)
-      kernel_.sweeps(states_[batch], first, count);
-    else
-      for (std::uint64_t s = first; s < first + count; ++s)
-        sweep_and_tell(kernel_, totals_[batch], states_[batch], s);
+  bool sweep(std::size_t batch, std::uint64_t first, std::uint64_t count,
+             const RunControl& control) override {
+    return sweep_all(batch, first, count, control);
   }
-  void sweep(std::size_t batch, std::uint64_t first, std::uint64_t count, ConditionalSums sums) override {
-    if constexpr (at_once)
-      kernel_.sweeps(states_[batch], first, count, sums);
-    else
-      for (std::uint64_t s = first; s < first + count; ++s)
-        sweep_and_tell(kernel_, totals_[batch], states_[batch], s, sums);
+  bool sweep(std::size_t batch, std::uint64_t first, std::uint64_t count, const RunControl& control,
+             ConditionalSums sums) override {
+    return sweep_all(batch, first, count, control, sums);
   }
-  void sweep(std::size_t batch, std::uint64_t first, std::uint64_t count, ValueSums sums) override {
+  bool sweep(std::size_t batch, std::uint64_t first, std::uint64_t count, const RunControl&,
+             ValueSums sums) override {
     assert(SumsValues<K>);
     if constexpr (SumsValues<K>)
       for (std::uint64_t s = first; s < first + count; ++s)
         sweep_and_tell(kernel_, totals_[batch], states_[batch], s, sums);
+    return true;
   }
   void read(std::size_t batch, std::uint32_t lane, std::span<Value> x) const override {
     kernel_.read(states_[batch], lane, x);
@@ -148,6 +153,24 @@ class KernelStates final : public ChainStates {
   static constexpr bool at_once = requires(const K& kernel, typename K::State& state) {
     kernel.sweeps(state, std::uint64_t{0}, std::uint64_t{1});
   };
+
+  template <class... Sums>
+  bool sweep_all(std::size_t batch, std::uint64_t first, std::uint64_t count, const RunControl& control,
+                 Sums... sums) {
+    typename K::State& state = states_[batch];
+    if constexpr (at_once) {
+      kernel_.sweeps(state, first, count, sums...);
+    } else if constexpr (PartedKernel<K>) {
+      for (std::uint64_t s = first; s < first + count; ++s) {
+        sweep_and_tell(kernel_, totals_[batch], state, s, sums..., control);
+        if (kernel_.is_midway(state)) return false;
+      }
+    } else {
+      for (std::uint64_t s = first; s < first + count; ++s)
+        sweep_and_tell(kernel_, totals_[batch], state, s, sums...);
+    }
+    return true;
+  }
 
   static Shape shape_of(const K& kernel) {
     Shape shape;

@@ -14,12 +14,15 @@ namespace drover {
 
 namespace {
 
-constexpr char first_words[] = "drover draws of ";
+constexpr char first_words_of_draws[] = "drover draws of ";
 
 }  // namespace
 
 DrawJournal::DrawJournal(std::string path, std::string run, std::size_t variables, bool wide)
-    : path_(std::move(path)), run_(first_words + std::move(run)), variables_(variables), wide_(wide) {}
+    : path_(std::move(path)),
+      run_(first_words_of_draws + std::move(run)),
+      variables_(variables),
+      wide_(wide) {}
 
 DrawJournal::~DrawJournal() {
   if (descriptor_ >= 0) close(descriptor_);
@@ -33,9 +36,9 @@ void DrawJournal::begin(const std::function<void()>& forget) {
   descriptor_ = open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
   if (descriptor_ < 0) fail_write();
   // An earlier run may have been killed before these words were whole.
-  char begin[sizeof(first_words) - 1];
+  char begin[sizeof(first_words_of_draws) - 1];
   const ssize_t got = pread(descriptor_, begin, sizeof(begin), 0);
-  if (got < 0 || !std::string_view(first_words).starts_with({begin, static_cast<std::size_t>(got)}))
+  if (got < 0 || !std::string_view(first_words_of_draws).starts_with({begin, static_cast<std::size_t>(got)}))
     throw Error(ErrorKind::cannot_write,
                 fmt::format("cannot write {}: it is there, and has no draws of a checkpoint", path_));
   if (forget) forget();

@@ -16,7 +16,7 @@ namespace drover {
 
 namespace {
 
-constexpr std::string_view first_words = "drover parts of ";
+constexpr std::string_view first_words_of_parts = "drover parts of ";
 using Head = std::array<std::uint64_t, 3>;  // part, size, checksum of all but itself
 
 std::uint64_t checksum_of(std::uint64_t part, const std::string& bytes) {
@@ -58,7 +58,7 @@ PartLog::PartLog(const Checkpointing& options, const std::string& run, const Run
       control_(control),
       lock_(path_),
       next_sync_(control.seconds() + options.every) {
-  const std::string first_line = std::string(first_words) + run;
+  const std::string first_line = std::string(first_words_of_parts) + run;
   if (options.resume)
     resume(first_line);
   else

@@ -5,7 +5,9 @@
 #include <cassert>
 #include <cstring>
 
+#include "drover/core/large_memory.hpp"
 #include "drover/core/parallel.hpp"
+#include "drover/core/stop_check.hpp"
 
 namespace drover {
 
@@ -13,7 +15,7 @@ SegmentStore::SegmentStore(std::size_t entries, std::uint32_t chains, std::size_
     : SegmentStore(entries, chains, memory_limit, {entries, chains}, 0) {}
 
 SegmentStore::SegmentStore(std::size_t entries, std::uint32_t chains, std::size_t memory_limit, Part own,
-                           std::uint64_t burn_in)
+                           std::uint64_t burn_in, const RunControl& control)
     : entries_(entries), chains_(chains), groups_(chains), capacity_(16) {
   // Closing and merging segments of a large model cost as much as a sweep or two; a run that counts twice as
   // many sweeps as it burns in has some twelve segments or more of these lengths.
@@ -35,7 +37,8 @@ SegmentStore::SegmentStore(std::size_t entries, std::uint32_t chains, std::size_
   groups_ = (chains_ + chains_per_group_ - 1) / chains_per_group_;
   // In usual pages: it is gone through in order and now and then, so that large ones gain nothing, and where a
   // hypervisor takes free memory back they are the first to go, and slow to come.
-  means_.assign(entries_ * groups_ * capacity_, 0.0F);
+  StopCheck check(control, "the chains", "were started");
+  grow_patiently(means_, entries_ * groups_ * capacity_, 0.0F, check);
 }
 
 std::size_t SegmentStore::planned_bytes(std::size_t entries, std::uint32_t chains, std::size_t memory_limit) {

@@ -14,6 +14,7 @@
 
 #include "drover/core/aligned.hpp"
 #include "drover/core/ranks.hpp"
+#include "drover/core/run_control.hpp"
 #include "drover/diagnose/segment_block.hpp"
 
 namespace drover {
@@ -34,7 +35,7 @@ class SegmentStore {
   /// `burn_in` tells how long the run may be, 0: not known; the first segments of large models are as long as
   /// that allows.
   SegmentStore(std::size_t entries, std::uint32_t chains, std::size_t memory_limit, Part own,
-               std::uint64_t burn_in);
+               std::uint64_t burn_in, const RunControl& control = no_control());
   /// What it takes, planned like that.
   static std::size_t planned_bytes(std::size_t entries, std::uint32_t chains, std::size_t memory_limit);
   /// How many chains would share a group.

@@ -243,7 +243,10 @@ Denoised denoise(const GreyImage& image, const DenoiseOptions& options, const Ru
     result.levels = options.levels;
     take_images(image, options, result);
     const bool grey_as_two = options.levels == 2 && !options.sigma && looks_grey(result.noisy);
-    estimate(options, control, result);
+    // Whoever hears of progress expects a result from there on, which a method that is named has much later.
+    RunControl silent(control);
+    silent.watch([](const Progress&) {});
+    estimate(options, options.inference.method == "auto" ? control : silent, result);
     StopCheck(control, "denoising", "had a result").ask();
     Provenance& provenance = result.provenance;
     provenance.question = "denoise";

@@ -7,7 +7,6 @@
 #include <optional>
 
 #include "drover/core/error.hpp"
-#include "drover/core/figures.hpp"
 #include "drover/infer/marginal_map.hpp"
 #include "drover/io/evidence.hpp"
 #include "drover/methods/method.hpp"
@@ -140,6 +139,14 @@ auto run_in_time(const Problem& problem, Task task, const RunControl& control, C
   return run_shared(problem, task, control, *choice.method, run);
 }
 
+/// A method ends so much before the time limit that its result can be worked out and handed over within it: by the
+/// count of what that is about, some 0.3 s for a million binary variables.
+double seconds_for_method(const Graph& graph, const RunControl& control) {
+  constexpr double seconds_a_value = 1.5e-7;
+  const double left = control.seconds_left();
+  return std::max(left / 2, left - seconds_a_value * static_cast<double>(graph.unary.size()));
+}
+
 /// The road that all questions take: evidence, compile, choose, run, say where it comes from.
 /// `begin(answer)` hears what is known before the run; `run(method, problem, control)` returns what the
 /// method found; `fill(result, graph, answer)` puts it in terms of the model.
@@ -164,7 +171,9 @@ Answer answer_question(const Model& model, const InferenceOptions& options, Task
     if (task == Task::sample) provenance.options = described.resolved({});  // for whoever takes draws
     fill_model(model, stated, graph, answer);
     begin(answer, graph);
-    auto result = run_in_time(problem, task, control, choice, run);
+    std::optional<RunControl> early;
+    if (control.has_time_limit()) early.emplace(control, seconds_for_method(graph, control));
+    auto result = run_in_time(problem, task, early ? *early : control, choice, run);
     if (!control.ranks().is_first()) return;
     provenance.method = choice.method->name;
     provenance.because = choice.because;
@@ -262,122 +271,6 @@ class KeptDraws : public DrawSink {
   std::vector<Value> values;
   std::vector<double> log_scores;
 };
-
-Judgement judge_chains(const Diagnostics& diagnostics, bool converged, bool raced = false) {
-  if (converged)
-    return {Verdict::good,
-            fmt::format("The chains agree: the largest R-hat is {} and the smallest effective sample size is "
-                        "{}. Trust each probability to within about three of its standard errors{}.",
-                        rhat_text(diagnostics.rhat_max), ess_text(diagnostics.ess_min),
-                        std::isfinite(diagnostics.mcse_max)
-                            ? " (largest: " + error_text(diagnostics.mcse_max) + ")"
-                            : "")};
-  // R-hat sees only what the chains did, and the method knows better.
-  if (is_converged(diagnostics))
-    return {Verdict::bad, "Do not rely on this run, though its chains agree: the warnings say why."};
-  if (!std::isfinite(diagnostics.rhat_max) || !std::isfinite(diagnostics.ess_min))
-    return {Verdict::bad, "The run is too short to say whether it has converged. Run longer."};
-  return {diagnostics.rhat_max > 1.1 ? Verdict::bad : Verdict::caution,
-          fmt::format("The run has not converged: the largest R-hat is {} (below 1.01 is wanted) and the "
-                      "smallest effective sample size is {} (above 400 is wanted). {}",
-                      rhat_text(diagnostics.rhat_max), ess_text(diagnostics.ess_min),
-                      raced ? "Run longer: every sampler that fits was tried, and this one came furthest."
-                            : "Run longer, or try another method.")};
-}
-
-std::string to_json(const Diagnostics& diagnostics) {
-  JsonObject object;
-  object.add("rhat_max", diagnostics.rhat_max);
-  object.add("ess_min", diagnostics.ess_min);
-  object.add("mcse_max", diagnostics.mcse_max);
-  return object.line();
-}
-
-std::vector<VariableId> shown(const ModelAnswer& answer, std::span<const VariableId> query) {
-  std::vector<VariableId> variables(query.begin(), query.end());
-  if (query.empty())
-    for (std::size_t v = 0; v < answer.variables; ++v) variables.push_back(static_cast<VariableId>(v));
-  return variables;
-}
-
-void add_names(const ModelAnswer& answer, std::span<const VariableId> query, JsonObject& object) {
-  if (query.empty() && answer.names.variables.empty()) return;
-  std::vector<std::string> names;
-  for (VariableId v : shown(answer, query)) names.push_back(answer.names.variable(v));
-  object.add("variables", names);
-}
-
-std::string json_rows(const Distributions& rows, std::span<const VariableId> variables) {
-  std::string text = "[";
-  for (std::size_t r = 0; r < variables.size(); ++r) {
-    if (r > 0) text += ',';
-    text += json_array(rows[variables[r]]);
-  }
-  return text + "]";
-}
-
-std::string to_json(const std::vector<RaceEntry>& race) {
-  std::vector<std::string> rows;
-  for (const RaceEntry& entry : race) {
-    JsonObject row;
-    row.add("method", entry.method);
-    row.add("work", entry.work);
-    row.add("ess_per_work", entry.ess_per_work);
-    row.add("rhat_max", entry.rhat_max);
-    row.add("nested_rhat_max", entry.nested_rhat_max);
-    row.add("chains", entry.chains);
-    row.add("sweeps", entry.sweeps);
-    row.add("chosen", entry.chosen);
-    if (!entry.note.empty()) row.add("note", entry.note);
-    rows.push_back(row.line());
-  }
-  return json_list(rows);
-}
-
-// Mean and standard deviation of the log score over the shown chains, at the recorded sweeps.
-std::string to_json(const Trace& trace) {
-  std::vector<double> mean(trace.sweep.size(), 0.0), deviation(trace.sweep.size(), 0.0);
-  const auto chains = static_cast<double>(trace.series.size());
-  for (std::size_t r = 0; r < trace.sweep.size(); ++r) {
-    for (const auto& series : trace.series) mean[r] += series[r] / chains;
-    for (const auto& series : trace.series)
-      deviation[r] += (series[r] - mean[r]) * (series[r] - mean[r]) / chains;
-    deviation[r] = std::sqrt(deviation[r]);
-  }
-  JsonObject object;
-  object.add("sweep", trace.sweep);
-  object.add("mean", mean);
-  object.add("sd", deviation);
-  return object.line();
-}
-
-void add_evidence(const ModelAnswer& answer, JsonObject& object) {
-  if (!answer.evidence.empty()) object.add_raw("evidence", json_evidence(answer.evidence, answer.names));
-  if (!answer.set.empty()) object.add_raw("do", json_evidence(answer.set, answer.names));
-}
-
-std::string to_json(const Joint& joint, const Names& names, bool exact) {
-  JsonObject object;
-  std::vector<std::string> variables;
-  for (VariableId v : joint.variables) variables.push_back(names.variable(v));
-  object.add("variables", variables);
-  object.add("probabilities", joint.probabilities);
-  if (!exact) object.add("mcse", joint.mcse);
-  return object.line();
-}
-
-void add_run(const ModelAnswer& answer, JsonObject& object) {
-  object.add("sweeps", answer.sweeps);
-  object.add("burn_in", answer.burn_in);
-  object.add("chains", answer.chains);
-  object.add("updates", answer.updates);
-}
-
-void add_end(const ModelAnswer& answer, JsonObject& object) {
-  add_evidence(answer, object);
-  if (!answer.provenance.details.empty()) object.add("details", answer.provenance.details);
-  object.add("seconds", answer.provenance.seconds);
-}
 
 }  // namespace
 
@@ -542,180 +435,6 @@ Samples sample(const Model& model, const InferenceOptions& options, const RunCon
   answer.values = std::move(kept.values);
   answer.log_scores = std::move(kept.log_scores);
   return answer;
-}
-
-Judgement judge(const Marginals& answer) {
-  if (answer.exact) return {Verdict::good, "These marginals are exact, up to rounding."};
-  // Methods whose chains have an error in common, which none of their figures shows, say so.
-  if (answer.chains == 0 || answer.provenance.details.find("approximates") != nullptr)
-    return answer.converged
-               ? Judgement{Verdict::caution,
-                           "The method has converged, but it approximates: how far these marginals are from "
-                           "the "
-                           "truth is not known."}
-               : Judgement{
-                     Verdict::bad,
-                     "The method has not converged, and it approximates: do not rely on these marginals."};
-  return with_warnings(judge_chains(answer.diagnostics, answer.converged, !answer.race.empty()),
-                       answer.provenance.warnings);
-}
-
-Judgement judge(const BestValues& answer) {
-  if (answer.optimal)
-    return {Verdict::good, "These values are proven to be the most probable ones together."};
-  return {Verdict::caution, fmt::format("These are the best values found: their log probability is at least "
-                                        "{}, and no others have one "
-                                        "above {}.",
-                                        log_text(answer.lower), log_text(answer.upper))};
-}
-
-Judgement judge(const BestState& answer) {
-  if (!answer.states.empty())
-    return answer.optimal ? Judgement{Verdict::good, "These are proven to be the most probable states."}
-                          : Judgement{Verdict::caution,
-                                      "These are the best states found; others may be among the best."};
-  if (answer.optimal) return {Verdict::good, "This state is proven to be a most probable one."};
-  if (answer.log_score == log_zero)
-    return {Verdict::bad,
-            "No possible state was found: this one breaks a hard constraint. Run longer, or take another "
-            "method."};
-  return {Verdict::caution,
-          std::isfinite(answer.upper)
-              ? "This is the best state found; no state has a log score above " + log_text(answer.upper) + "."
-              : "This is the best state found; no proof says that none is better."};
-}
-
-Judgement judge(const LogZ& answer) {
-  if (answer.exact)
-    return {Verdict::good, "log Z = " + log_text(answer.log_z, 12) + ", exact up to rounding."};
-  const std::string error =
-      std::isfinite(answer.mcse) ? ", with standard error " + error_text(answer.mcse) : "";
-  switch (answer.bound) {
-    case Bound::lower:
-      return {Verdict::caution, fmt::format("log Z is at least {}{}.", log_text(answer.log_z, 8), error)};
-    case Bound::upper:
-      return {Verdict::caution, fmt::format("log Z is at most {}{}.", log_text(answer.log_z, 8), error)};
-    case Bound::none:
-      break;
-  }
-  return {Verdict::caution, fmt::format("log Z is estimated as {}{}.", log_text(answer.log_z, 8), error)};
-}
-
-Judgement judge(const Samples& answer) {
-  if (answer.independent && !answer.converged)
-    return {Verdict::bad, "Do not rely on these draws, independent as they are: the warnings say why."};
-  if (answer.independent)
-    return answer.exact
-               ? Judgement{Verdict::good, "The draws are exact and independent."}
-               : Judgement{Verdict::caution, "The draws are independent, of an approximation of the model."};
-  return with_warnings(judge_chains(answer.diagnostics, answer.converged), answer.provenance.warnings);
-}
-
-JsonObject to_json(const Marginals& answer, std::span<const VariableId> query) {
-  JsonObject object = json_of(answer.provenance);
-  const std::vector<VariableId> variables = shown(answer, query);
-  add_names(answer, query, object);
-  object.add_raw("marginals", json_rows(answer.probabilities, variables));
-  object.add_raw("mcse", json_rows(answer.mcse, variables));
-  object.add("exact", answer.exact);
-  object.add("converged", answer.converged);
-  add_judgement(judge(answer), object);
-  object.add_raw("diagnostics", to_json(answer.diagnostics));
-  add_run(answer, object);
-  if (!answer.race.empty()) object.add_raw("race", to_json(answer.race));
-  if (!answer.pairs.empty()) {
-    std::vector<std::string> pairs;
-    for (const auto& [i, j] : answer.pairs) pairs.push_back(fmt::format("[{},{}]", i, j));
-    object.add_raw("pairs", json_list(pairs));
-    std::vector<VariableId> all(answer.pairs.size());
-    for (std::size_t p = 0; p < all.size(); ++p) all[p] = static_cast<VariableId>(p);
-    object.add_raw("pair_marginals", json_rows(answer.pair_probabilities, all));
-  }
-  if (!answer.joints.empty()) {
-    std::vector<std::string> joints;
-    for (const Joint& joint : answer.joints) joints.push_back(to_json(joint, answer.names, answer.exact));
-    object.add_raw("joint", json_list(joints));
-  }
-  if (!answer.best_state.empty()) {
-    object.add("best_state", answer.best_state);
-    object.add("best_log_score", answer.best_log_score);
-    object.add_raw("log_score_trace", to_json(answer.scores));
-  }
-  add_end(answer, object);
-  return object;
-}
-
-JsonObject to_json(const BestState& answer, std::span<const VariableId> query) {
-  JsonObject object = json_of(answer.provenance);
-  add_names(answer, query, object);
-  std::vector<Value> assignment;
-  for (VariableId v : shown(answer, query)) assignment.push_back(answer.assignment[v]);
-  object.add("assignment", assignment);
-  object.add("log_score", answer.log_score);
-  object.add("upper", answer.upper);
-  object.add("optimal", answer.optimal);
-  if (!query.empty()) object.add("shows", "the part of the best joint state that was asked for");
-  if (!answer.states.empty()) {
-    std::vector<std::string> states;
-    for (const RankedState& state : answer.states) {
-      JsonObject one;
-      std::vector<Value> values;
-      for (VariableId v : shown(answer, query)) values.push_back(state.assignment[v]);
-      one.add("assignment", values);
-      one.add("log_score", state.log_score);
-      states.push_back(one.line());
-    }
-    object.add_raw("states", json_list(states));
-  }
-  add_judgement(judge(answer), object);
-  add_end(answer, object);
-  return object;
-}
-
-JsonObject to_json(const BestValues& answer) {
-  JsonObject object = json_of(answer.provenance);
-  add_names(answer, answer.of, object);
-  object.add("assignment", answer.assignment);
-  object.add("log_probability", answer.log_probability);
-  object.add("lower", answer.lower);
-  object.add("upper", answer.upper);
-  object.add("optimal", answer.optimal);
-  add_judgement(judge(answer), object);
-  add_end(answer, object);
-  return object;
-}
-
-JsonObject to_json(const LogZ& answer) {
-  JsonObject object = json_of(answer.provenance);
-  object.add("log_z", answer.log_z);
-  object.add("bound", answer.bound == Bound::lower   ? "lower"
-                      : answer.bound == Bound::upper ? "upper"
-                                                     : "none");
-  object.add("lower", answer.lower);
-  object.add("upper", answer.upper);
-  object.add("mcse", answer.mcse);
-  if (std::isfinite(answer.interval_lower))
-    object.add("interval", std::vector<double>{answer.interval_lower, answer.interval_upper});
-  object.add("exact", answer.exact);
-  add_judgement(judge(answer), object);
-  add_end(answer, object);
-  return object;
-}
-
-JsonObject to_json(const Samples& answer) {
-  JsonObject object = json_of(answer.provenance);
-  object.add("draws", answer.draws);
-  object.add("chains", answer.chains);
-  object.add("variables", answer.variables);
-  object.add("sweeps", answer.sweeps);
-  object.add("burn_in", answer.burn_in);
-  object.add("updates", answer.updates);
-  object.add("independent", answer.independent);
-  object.add("converged", answer.converged);
-  add_judgement(judge(answer), object);
-  object.add_raw("diagnostics", to_json(answer.diagnostics));
-  add_end(answer, object);
-  return object;
 }
 
 }  // namespace drover

@@ -176,16 +176,17 @@ struct Apart {
   double pair_rms = 0;
 };
 
-Apart apart(std::span<const Value> a, std::span<const Value> b, std::size_t variables) {
+Apart apart(std::span<const Value> a, std::span<const Value> b, std::size_t variables,
+            const RunControl& control) {
   const std::vector<std::uint32_t> binary(variables, 2);
   const PackedSamples first = pack_samples(a, binary), second = pack_samples(b, binary);
-  return {squared_mmd(first, second), statistic_distance(first, second).pair_rms};
+  return {squared_mmd(first, second, control), statistic_distance(first, second, control).pair_rms};
 }
 
 /// Disjoint halves of the rows, split by chance again and again, as far apart as they would be with
 /// `compared` rows on either side: both measures fall with the number of rows. Empty when there are too few.
 std::vector<Apart> halves_apart(std::span<const Value> rows, std::size_t variables, std::size_t compared,
-                                std::uint64_t seed) {
+                                std::uint64_t seed, const RunControl& control) {
   const std::size_t count = rows.size() / variables, half = std::min(compared, count / 2);
   std::vector<Apart> found;
   if (half < 2) return found;
@@ -194,27 +195,30 @@ std::vector<Apart> halves_apart(std::span<const Value> rows, std::size_t variabl
     const std::vector<std::uint32_t> drawn = hold_out(count, 2 * half, seed + split).apart;
     const std::vector<Value> both = rows_of(rows, variables, drawn);
     const std::span<const Value> values(both);
-    const Apart one = apart(values.first(half * variables), values.last(half * variables), variables);
+    const Apart one =
+        apart(values.first(half * variables), values.last(half * variables), variables, control);
     found.push_back({one.squared_mmd * scale, one.pair_rms * std::sqrt(scale)});
   }
   return found;
 }
 
+/// Raises stopped (interrupted) when the control ends it.
 void compare_with_data(std::span<const Value> reference, std::size_t variables, const LearnOptions& options,
-                       LearnResult& result) {
+                       const RunControl& control, LearnResult& result) {
   // The same number of samples as rows to compare with: both measures depend on it. Rows may come in some
   // order, so they are drawn.
   const std::size_t all = reference.size() / variables, compared = std::min(most_compared, all);
   const HoldOut drawn = hold_out(all, std::min(all, 2 * compared), options.seed);
   const std::vector<Value> rows = rows_of(reference, variables, drawn.apart);
   const auto count = static_cast<std::uint32_t>(std::max(compared, shown_samples));
-  result.samples = sample_machine(result.machine, result.method, count, compare_sweeps, options.seed);
+  result.samples =
+      sample_machine(result.machine, result.method, count, compare_sweeps, options.seed, control);
   const std::vector<Value> samples = visible_rows(result.machine, result.samples);
   const Apart found = apart(std::span(samples).first(compared * variables),
-                            std::span(rows).first(compared * variables), variables);
+                            std::span(rows).first(compared * variables), variables, control);
   result.log_mmd = std::log(found.squared_mmd);
   result.pair_distance = found.pair_rms;
-  const std::vector<Apart> halves = halves_apart(rows, variables, compared, options.seed);
+  const std::vector<Apart> halves = halves_apart(rows, variables, compared, options.seed, control);
   if (halves.empty()) return;
   Apart mean, most;
   for (const Apart& one : halves) {
@@ -310,8 +314,12 @@ void learn_rows(const DataTable& table, const LearnOptions& options, const RunCo
   else if (result.fit.stopped)
     warnings.push_back(fmt::format("the time limit came after {} of {} steps: this is the model so far",
                                    result.fit.iterations, train_with.fit.iterations));
-  if (!result.fit.diverged && !control.should_stop())
-    compare_with_data(held_out.empty() ? training : held_out, table.variables(), options, result);
+  if (!result.fit.diverged && !control.should_stop()) try {
+      compare_with_data(held_out.empty() ? training : held_out, table.variables(), options, control, result);
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::stopped && error.kind() != ErrorKind::interrupted) throw;
+      warnings.emplace_back("the run was ended before samples of the model were compared with the data");
+    }
   provenance.seconds = control.seconds() - start;
 }
 

@@ -16,10 +16,16 @@ namespace drover {
 namespace {
 constexpr Task all_tasks[] = {Task::marginals, Task::map, Task::logz, Task::sample};
 
-/// Reading and compiling have been, and the method comes on top of what they left.
-double predicted_peak(const Method& method, const Problem& problem, Task task, double before) {
+/// What reading and compiling took, before all else that is asked here, and what they left.
+struct MemoryBefore {
+  double peak = peak_resident_bytes();
+  double left = resident_bytes();
+};
+
+/// The method comes on top of what is left.
+double predicted_peak(const Method& method, const Problem& problem, Task task, const MemoryBefore& before) {
   const double needed = needed_bytes(method, problem, task);
-  return needed == 0 ? 0 : std::max(peak_resident_bytes(), before + needed);
+  return needed == 0 ? 0 : std::max(before.peak, before.left + needed);
 }
 }  // namespace
 
@@ -28,7 +34,7 @@ ModelInfo model_info(const Model& model, const InferenceOptions& options, const 
   const double start = control.seconds();
   const Stated stated(model, options);
   const Problem problem(stated.compile(control), options, control);
-  const double before_methods = resident_bytes();
+  const MemoryBefore before;
   const Graph& graph = problem.compact_graph();
   info.provenance.question = "info";
   info.provenance.input = options.input.empty() ? model.name : options.input;
@@ -64,7 +70,7 @@ ModelInfo model_info(const Model& model, const InferenceOptions& options, const 
       check.ask();
       if (method.does(task))
         info.methods.push_back({std::string(method.name), task, why_not(method, problem, task),
-                                predicted_peak(method, problem, task, before_methods)});
+                                predicted_peak(method, problem, task, before)});
     }
   info.provenance.seconds = control.seconds() - start;
   return info;

@@ -120,7 +120,7 @@ PartsAnswer marginals_of_parts(const std::string& folder, const std::string& out
     const PartSpread kernel(std::move(loaded.held), ranks);
     const bool by_time = control.has_time_limit() && !options.chains.sweeps;
     const ChainOptions chains = chain_options_of(options, facts.variables, by_time);
-    ChainRun run(kernel, chains, ranks);
+    ChainRun run(kernel, chains, control);
     // A number for each mean of a segment (16 of them, or 8 where that is much), each open sum, each bit of a state.
     const double means = static_cast<double>(facts.variables) * chains.chains * sizeof(float);
     const double segments = 16 * means > static_cast<double>(chains.estimator_memory) ? 8 : 16;

@@ -414,8 +414,11 @@ StatedModel read(const py::object& path) {
 void write(const StatedModel& stated, const py::object& path) {
   const std::string name = py::str(py::module_::import("os").attr("fspath")(path));
   const auto shared = stated.share();
-  py::gil_scoped_release release;
-  write_model(shared->model, name);
+  PythonRun run;
+  run([&](const RunControl& control) {
+    write_model(shared->model, name, control);
+    return true;
+  });
 }
 
 template <class Stated>

@@ -6,7 +6,9 @@
 #include "arrays.hpp"
 #include "data.hpp"
 #include "drover/core/figures.hpp"
+#include "drover/core/large_memory.hpp"
 #include "drover/core/plural.hpp"
+#include "drover/core/stop_check.hpp"
 #include "drover/io/machine_file.hpp"
 #include "drover/io/moments.hpp"
 #include "drover/task/diagnose.hpp"
@@ -82,7 +84,7 @@ PythonLearn ask_learn(const std::string& kind, const py::object& data, const py:
 }
 
 // (chain, draw, variable...), (chain, draw) or (draw) as the library has them: (draw, chain, variable).
-DrawFile draws_of(const py::object& object, const py::object& names) {
+DrawFile draws_of(const py::object& object, const py::object& names, PythonRun& run) {
   const auto values = numbers<double>(object, "the draws");
   if (values.ndim() < 1)
     throw Error(ErrorKind::usage, "the draws: expected an array of shape (chain, draw, variable)");
@@ -100,14 +102,19 @@ DrawFile draws_of(const py::object& object, const py::object& names) {
     throw Error(ErrorKind::usage,
                 fmt::format("names: expected {}, found {}", variables, file.variable_names.size()));
   const double* const given = values.data();
-  const py::gil_scoped_release release;
-  std::vector<double> sorted(rows * variables);
-  for (std::size_t c = 0; c < file.chains; ++c)
-    for (std::size_t t = 0; t < file.draws; ++t)
-      std::copy_n(given + (c * file.draws + t) * variables, variables,
-                  sorted.data() + (t * file.chains + c) * variables);
-  set_values(file, std::move(sorted));
-  return file;
+  return run([&](const RunControl& control) {
+    StopCheck check(control, "the draws", "were taken");
+    std::vector<double> sorted;
+    grow_patiently(sorted, rows * variables, 0.0, check);
+    for (std::size_t c = 0; c < file.chains; ++c)
+      for (std::size_t t = 0; t < file.draws; ++t) {
+        std::copy_n(given + (c * file.draws + t) * variables, variables,
+                    sorted.data() + (t * file.chains + c) * variables);
+        check.step(variables);
+      }
+    set_values(file, std::move(sorted));
+    return std::move(file);
+  });
 }
 
 DiagnoseResult ask_diagnose(const py::object& draws, py::object names, const py::kwargs& keywords) {
@@ -126,11 +133,11 @@ DiagnoseResult ask_diagnose(const py::object& draws, py::object names, const py:
   } else if (py::isinstance<Draws>(draws)) {
     if (names.is_none()) names = draws.attr("names");
     input = draws.cast<const Draws&>().provenance.input;
-    file = draws_of(draws.attr("values"), names);
+    file = draws_of(draws.attr("values"), names, run);
     const auto scores = numbers<double>(draws.attr("log_scores").attr("T"), "log scores");
     file.log_scores.assign(scores.data(), scores.data() + scores.size());
   } else {
-    file = draws_of(draws, names);
+    file = draws_of(draws, names, run);
   }
   DiagnoseResult result = run([&](const RunControl& control) { return diagnose(file, input, control); });
   run.raise_if_interrupted();

@@ -9,6 +9,7 @@
 #include "drover/compile/stoppable.hpp"
 #include "drover/core/error.hpp"
 #include "tests/support/random_models.hpp"
+#include "tests/support/stop_questions.hpp"
 
 namespace drover {
 namespace {
@@ -72,26 +73,11 @@ void expect_valid(const Graph& graph, const Blocks& blocks) {
 /// Wherever it is asked to: an end that comes late would be a Ctrl-C that is not heard.
 TEST(Blocks, ChoosingThemEndsWhenItIsToldTo) {
   const Graph graph = compile(grid(300, 300));
-  RunControl counting;
-  std::size_t all = 0;
-  counting.stop_when([&] { return ++all > 1'000'000'000; });
-  choose_blocks(graph, {}, counting);
+  const auto choose = [&](const RunControl& control) { choose_blocks(graph, {}, control); };
+  const std::size_t all = testing::count_questions(choose);
   ASSERT_GT(all, 10u);
-  for (std::size_t after : {std::size_t{0}, all / 4, all / 2, all - 1}) {
-    RunControl control;
-    std::size_t asked = 0;
-    control.stop_when([&] {
-      if (++asked > after) control.request_stop();
-      return asked > after;
-    });
-    try {
-      choose_blocks(graph, {}, control);
-      ADD_FAILURE() << "it did not end after question " << after;
-    } catch (const Error& error) {
-      EXPECT_EQ(error.kind(), ErrorKind::interrupted);
-    }
-    EXPECT_EQ(asked, after + 1);
-  }
+  for (std::size_t after : {std::size_t{0}, all / 4, all / 2, all - 1})
+    testing::expect_end_after(after, choose);
 }
 
 TEST(Blocks, RandomModelsAreCoveredWithinTheLimit) {

@@ -62,8 +62,8 @@ Model random_forest(std::uint64_t seed, bool tied) {
   return model;
 }
 
-void expect_marginals(const std::vector<std::vector<double>>& ours,
-                      const std::vector<std::vector<double>>& exact, double tolerance) {
+template <class Rows>
+void expect_marginals(const Distributions& ours, const Rows& exact, double tolerance) {
   ASSERT_EQ(ours.size(), exact.size());
   for (std::size_t v = 0; v < exact.size(); ++v)
     for (std::size_t k = 0; k < exact[v].size(); ++k) EXPECT_NEAR(ours[v][k], exact[v][k], tolerance);
@@ -187,13 +187,13 @@ TEST(BeliefPropagation, SchedulesAgreeOnLoopyGraphs) {
     const Model model = ising(grid_edges(4, 4, false), Draw::normal(0, 0.3), Draw::normal(0, 1), seed);
     const Graph graph = compile(model);
     const FactorGraph layout = factor_graph(graph);
-    std::vector<std::vector<double>> reference;
+    Distributions reference;
     double log_z = 0;
     for (const MessageSchedule schedule : every_schedule) {
       BeliefPropagation beliefs(layout, {.schedule = schedule, .damping = 0.2, .tolerance = 1e-13});
       beliefs.run();
       ASSERT_TRUE(beliefs.converged());
-      if (reference.empty()) {
+      if (reference.size() == 0) {
         reference = beliefs.marginals();
         log_z = beliefs.log_z();
       }

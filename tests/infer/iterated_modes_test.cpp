@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "drover/infer/enumerate.hpp"
+#include "drover/model/builders.hpp"
 #include "tests/support/kernel_test.hpp"
 #include "tests/support/random_models.hpp"
 
@@ -70,6 +71,34 @@ TEST(IteratedModes, EveryChangeImprovesAndTheEndIsALocalOptimum) {
   }
   EXPECT_GT(changes, 1000U);
   EXPECT_GT(ended_at_best, 40U);
+}
+
+// Sums that are made when they are needed say what those say that are kept and corrected.
+TEST(IteratedModes, ClimbsTheSameWayWithoutKeepingSums) {
+  RandomSequence random(9, Stream::start);
+  for (std::uint64_t seed = 0; seed < 100; ++seed) {
+    const Graph graph = compile(testing::random_model(seed, mixed_for_modes(seed)));
+    std::vector<Value> kept = random_assignment(graph, random), made = kept;
+    const Climb by_kept = IteratedModes(graph).climb(kept);
+    const Climb by_made = IteratedModes(graph, no_control(), 0).climb(made);
+    EXPECT_EQ(made, kept) << "seed " << seed;
+    EXPECT_EQ(by_made.changes, by_kept.changes);
+    EXPECT_EQ(by_made.visits, by_kept.visits);
+  }
+}
+
+TEST(IteratedModes, EndsInTheMidst) {
+  const Graph graph = compile(ising(grid_edges(700, 700, false), Draw::normal(0, 1), Draw::normal(0, 1), 1));
+  const IteratedModes modes(graph);
+  for (const int questions : {1, 4, 6}) {
+    RunControl control;
+    int left = questions;
+    control.stop_when([&] { return --left <= 0; });
+    std::vector<Value> x(graph.size(), 0);
+    const Climb climb = modes.climb(x, {}, control);
+    EXPECT_FALSE(climb.complete);
+    EXPECT_EQ(climb.log_score, log_score(graph, x));
+  }
 }
 
 TEST(IteratedModes, StaysInTheSupport) {

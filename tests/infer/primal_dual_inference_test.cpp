@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 
 #include "drover/compile/graph.hpp"
 #include "drover/compile/spin_graph.hpp"
@@ -85,6 +86,28 @@ TEST(PrimalDualEm, ClimbEndsWhereItSays) {
     EXPECT_LE(plain, exact.best_log_score + 1e-4);
     EXPECT_LE(forest, exact.best_log_score + 1e-4);
   }
+}
+
+// A spanning tree of a grid is hundreds of pairs deep. A slope is at most tanh(0.3), so that after 38 pairs a
+// covariance is below 1e-20 and the way up ends; a question comes with every 65536 pairs.
+TEST(PrimalDualMeanField, BoundOfALargeGridIsSoonThereOrEnded) {
+  const PrimalDualMeanField dual(spin_edges(spin_graph(compile(grid_ising(300, 300, false, 0.3)))), true);
+  const PrimalDualMeanField::Beliefs q = [&] {
+    PrimalDualMeanField::Beliefs start = dual.start(std::vector<double>(dual.size(), 0.5));
+    dual.update_duals(start);
+    dual.update_variables(start);
+    return start;
+  }();
+  RunControl counting;
+  std::size_t asked = 0;
+  counting.stop_when([&] { return ++asked == 0; });
+  EXPECT_GT(dual.ordinary_bound(q, counting), 0);
+  const std::size_t pairs = 2 * 300 * 299 - dual.forest_size();
+  EXPECT_GE(asked, pairs / 65536);
+  EXPECT_LE(asked, 39 * pairs / 65536);
+  RunControl ended;
+  ended.request_stop();
+  EXPECT_EQ(dual.ordinary_bound(q, ended), -std::numeric_limits<double>::infinity());
 }
 
 TEST(PrimalDualMeanField, BoundNeverFallsAndHolds) {

@@ -219,8 +219,8 @@ TEST(SpinEngine, NoValueIsFavoured) {
       }
 }
 
-double largest_engine_difference(const std::vector<std::vector<double>>& a,
-                                 const std::vector<std::vector<double>>& b) {
+template <class Rows>
+double largest_engine_difference(const Distributions& a, const Rows& b) {
   double largest = 0;
   for (std::size_t v = 0; v < a.size(); ++v)
     for (std::size_t k = 0; k < a[v].size(); ++k) largest = std::max(largest, std::abs(a[v][k] - b[v][k]));

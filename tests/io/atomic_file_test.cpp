@@ -90,6 +90,29 @@ TEST(AtomicFile, AppearsOnCommitOnly) {
   EXPECT_EQ(folder.count(), 1U);
 }
 
+TEST(AtomicFile, AControlThatStopsLeavesNothing) {
+  const TemporaryFolder folder;
+  const std::string path = folder.file("model.coo");
+  write_file(path, "before");
+  RunControl control;
+  int asked = 0;
+  control.stop_when([&] {
+    if (++asked == 3) control.request_stop();
+    return asked >= 3;
+  });
+  AtomicFile file(path, control);
+  try {
+    for (int k = 0; k < 100; ++k) file.write(std::string(100'000, 'x'));
+    FAIL() << "the control was not asked";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::interrupted);
+    EXPECT_NE(std::string(error.what()).find(path + " was written"), std::string::npos) << error.what();
+  }
+  EXPECT_EQ(asked, 3);
+  EXPECT_EQ(read_whole(path), "before");
+  EXPECT_EQ(folder.count(), 2U);  // the temporary one goes with the object
+}
+
 TEST(AtomicFile, Gzip) {
   TemporaryFolder folder;
   const std::string path = folder.file("out.gz");

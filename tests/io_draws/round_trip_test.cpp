@@ -303,11 +303,44 @@ TEST(DrawsCsv, StatesByName) {
   for (const auto& draw : draws) writer->append(0, draw);
   writer->finish();
   const DrawFile file = read_draws(path);
-  // In the order of the alphabet: =dry before wet.
-  const std::vector<std::uint8_t> expected{1, 2, 2, 0, 0, 0, 1, 1, 1, 0, 1, 2};
+  // In the order of the model.
+  const std::vector<std::uint8_t> expected{0, 2, 2, 1, 0, 0, 0, 1, 1, 1, 1, 2};
   EXPECT_EQ(std::get<std::vector<std::uint8_t>>(file.values), expected);
   const auto names = nlohmann::json::parse(file.metadata)["state_names"];
-  EXPECT_EQ(names, nlohmann::json::parse(R"([["=dry","wet, still"],[],["1","2","more"]])"));
+  EXPECT_EQ(names, nlohmann::json::parse(R"([["wet, still","=dry"],[],["1","2","more"]])"));
+  // In that of the alphabet, =dry before wet, when only the table is left.
+  const std::string text = folder.read("named.csv");
+  folder.write("table.csv", text.substr(0, text.find('#')));
+  const DrawFile table = read_draws(folder.file("table.csv"));
+  const std::vector<std::uint8_t> by_alphabet{1, 2, 2, 0, 0, 0, 1, 1, 1, 0, 1, 2};
+  EXPECT_EQ(std::get<std::vector<std::uint8_t>>(table.values), by_alphabet);
+  EXPECT_EQ(nlohmann::json::parse(table.metadata)["state_names"],
+            nlohmann::json::parse(R"([["=dry","wet, still"],[],["1","2","more"]])"));
+  // A state that the comment does not know: somebody has edited one of the two.
+  std::string edited = text;
+  edited.replace(edited.find("\"more\""), 6, "\"most\"");
+  folder.write("edited.csv", edited);
+  EXPECT_EQ(nlohmann::json::parse(read_draws(folder.file("edited.csv")).metadata)["state_names"],
+            nlohmann::json::parse(R"([["wet, still","=dry"],[],["1","2","more","most"]])"));
+}
+
+TEST(DrawsCsv, CarryTheWarningsOfTheRun) {
+  const TemporaryFolder folder;
+  for (const bool warned : {false, true}) {
+    DrawFileHeader header;
+    header.variable_names = {"a"};
+    const auto writer = make_draw_writer(folder.file("draws.csv"), header);
+    writer->append(0, std::vector<Value>{1}, -0.5);
+    writer->set_metadata(warned ? R"({"command":"sample","warnings":["too short"]})"
+                                : R"({"command":"sample","warnings":[]})");
+    writer->finish();
+    const DrawFile file = read_draws(folder.file("draws.csv"));
+    EXPECT_EQ(file.draws, 1U);
+    if (warned)
+      EXPECT_EQ(nlohmann::json::parse(file.metadata)["warnings"][0], "too short");
+    else
+      EXPECT_EQ(folder.read("draws.csv"), "chain,draw,log_score,a\n0,0,-0.5,1\n");
+  }
 }
 
 TEST(DrawsCsv, QuotedNumbersAreNumbersAndWordsWithoutQuotesAreFaults) {

@@ -5,9 +5,15 @@
 #include <gtest/gtest.h>
 #include <tbb/global_control.h>
 
+#include <atomic>
 #include <cmath>
 
+#include "drover/core/error.hpp"
 #include "drover/infer/enumerate.hpp"
+#include "drover/model/builders.hpp"
+#include "drover/sample/blocked/blocked_gibbs.hpp"
+#include "drover/sample/dual/tree_primal_dual.hpp"
+#include "drover/sample/gibbs/gibbs_table_lanes.hpp"
 #include "tests/run/small_runs.hpp"
 #include "tests/support/random_models.hpp"
 #include "tests/support/reference_kernel.hpp"
@@ -73,6 +79,41 @@ TEST(ChainRun, LongRunsDoNotDrift) {
   EXPECT_NEAR(run.store().mean(0), 0.7, precision_floor);
 }
 
+// Many chains of many variables take seconds to start: whoever waits can end that at every lane of a wide kernel.
+template <class K>
+void expect_starts_can_be_ended(const K& kernel) {
+  ChainOptions options = small_options();
+  options.chains = 3 * kernel.lanes();
+  RunControl counting;
+  std::size_t all = 0;
+  counting.stop_when([&] { return ++all == 0; });
+  const ChainRun whole(kernel, options, counting);
+  ASSERT_GE(all, std::size_t{options.chains});
+  for (std::size_t after : {std::size_t{0}, all / 2, all - 1}) {
+    RunControl control;
+    std::size_t asked = 0;
+    control.stop_when([&] {
+      if (++asked > after) control.request_stop();
+      return asked > after;
+    });
+    try {
+      const ChainRun ended(kernel, options, control);
+      ADD_FAILURE() << "not ended after " << after;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::interrupted);
+    }
+    EXPECT_EQ(asked, after + 1);
+  }
+}
+
+TEST(ChainRun, StartingEndsWhenItIsToldTo) {
+  const Graph graph = compile(grid_ising(130, 130, false, 0.3));
+  expect_starts_can_be_ended(GibbsTableLanes(graph, {16, Scan::fixed, {}}));
+  expect_starts_can_be_ended(BlockedGibbs(graph));
+  expect_starts_can_be_ended(TreePrimalDual(graph, ForestChoice::heaviest));
+  expect_starts_can_be_ended(ReferenceKernel(graph, 1));
+}
+
 TEST(ChainRun, ResumesBitForBit) {
   const Graph graph = small_graph(3);
   const ReferenceKernel kernel(graph, 8);
@@ -102,6 +143,76 @@ TEST(ChainRun, DoesNotDependOnInterruptions) {
   impatient.stop_when([&] { return ++calls % 3 == 0; });
   while (!sliced.finished()) sliced.run(impatient);
   EXPECT_EQ(bytes_of(sliced), bytes_of(whole));
+}
+
+/// Says stop at the question of this number, and never again.
+class StopOnce {
+ public:
+  explicit StopOnce(int question) : left_(question) {
+    control_.stop_when([this] { return --left_ == 0; });
+  }
+  const RunControl& control() const { return control_; }
+
+ private:
+  std::atomic<int> left_;
+  RunControl control_;
+};
+
+/// Variables without pairs, so many that a sweep of 256 chains may be broken off between two batches.
+Graph many_free_variables() {
+  Model model;
+  model.cardinalities.assign(4000, 2);
+  for (VariableId v = 0; v < 4000; ++v) {
+    const double values[2] = {0, 0.001 * v - 2};
+    model.unaries.add(v, values);
+  }
+  return compile(model);
+}
+
+TEST(ChainRun, GoesOnFromTheMidstOfASweep) {
+  const Graph graph = many_free_variables();
+  const ReferenceKernel kernel(graph, 32);
+  ChainOptions options;
+  options.chains = 256;
+  options.burn_in = 1;
+  options.sweeps = 4;
+  ChainRun whole(kernel, options);
+  whole.run(no_control());
+  whole.finish();
+  // A sweep of eight batches asks once before it and once a batch: 9 questions, 3 sweeps and 4 batches.
+  ChainRun first(kernel, options);
+  const StopOnce stop(3 * 9 + 1 + 5);
+  first.run(stop.control());
+  EXPECT_EQ(first.sweeps_done(), 3U);
+  SaveArchive saved;
+  first.visit(saved);
+  ChainRun second(kernel, options);
+  LoadArchive loaded(saved.take());
+  second.visit(loaded);
+  EXPECT_TRUE(loaded.at_end());
+  second.run(no_control());
+  second.finish();
+  EXPECT_EQ(bytes_of(second), bytes_of(whole));
+}
+
+// The conditional of a free variable is the same in every sweep: so is its mean, however many draws a batch has.
+TEST(ChainRun, ASweepThatWasBrokenOffLeavesTheMeansRight) {
+  const Graph graph = many_free_variables();
+  const ReferenceKernel kernel(graph, 32);
+  ChainOptions options;
+  options.chains = 256;
+  options.burn_in = 0;
+  options.sweeps = 100;
+  for (const int sweeps : {1, 3}) {
+    ChainRun run(kernel, options);
+    const StopOnce stop(sweeps * 9 + 1 + 5);
+    run.run(stop.control());
+    EXPECT_EQ(run.sweeps_done(), static_cast<std::uint64_t>(sweeps));
+    run.finish();
+    EXPECT_EQ(run.store().draws(), static_cast<std::uint64_t>(sweeps));
+    for (std::size_t v = 0; v < graph.size(); v += 100)
+      EXPECT_NEAR(run.store().mean(v), 1 / (1 + std::exp(2 - 0.001 * static_cast<double>(v))), 1e-6);
+  }
 }
 
 TEST(ChainRun, DoesNotDependOnThreads) {

@@ -69,7 +69,7 @@ void expect_same_bits_in_parts(const Model& model, bool duals, std::uint32_t par
       RunControl control;
       control.share_with(ranks);
       const PartSpread spread(load_parts(folder, control).held, ranks);
-      ChainRun run(spread, few_sweeps(), ranks);
+      ChainRun run(spread, few_sweeps(), control);
       run.run(control);
       run.finish();
       EXPECT_EQ(run.trace().scores, alone.trace().scores) << count << " ranks";

@@ -60,7 +60,9 @@ struct Outcome {
 template <class K>
 Outcome outcome(const K& kernel, const ChainOptions& options, const Ranks& ranks, std::string from = "",
                 bool finish = true) {
-  ChainRun run(kernel, options, ranks);
+  RunControl control;
+  control.share_with(ranks);
+  ChainRun run(kernel, options, control);
   if (!from.empty()) {
     LoadArchive archive(std::move(from));
     ChainRun whole(kernel, options);
@@ -141,8 +143,9 @@ TEST(SharedRun, AStopOnOneRankIsAStopOnAll) {
   const ReferenceKernel kernel(graph, 8);
   std::vector<std::uint64_t> sweeps(3);
   testing::run_ranks(3, [&](const Ranks& ranks) {
-    ChainRun run(kernel, options_of(40, ChainOptions::unlimited), ranks);
     RunControl control;
+    control.share_with(ranks);
+    ChainRun run(kernel, options_of(40, ChainOptions::unlimited), control);
     int asked = 0;
     if (ranks.rank() == 2) control.stop_when([&] { return ++asked > 20; });
     run.run(control);
@@ -182,7 +185,9 @@ void expect_same_bits_on_ranks(const AnyGraph& graph,
   for (std::uint32_t count : {1U, 2U, 3U, 4U, 8U})
     testing::run_ranks(count, [&](const Ranks& ranks) {
       const Spread spread(graph, more..., ranks);
-      ChainRun run(spread, options, ranks);
+      RunControl control;
+      control.share_with(ranks);
+      ChainRun run(spread, options, control);
       Heard heard_here;
       run.run(no_control(), heard_here.callback());
       run.finish();

@@ -3,6 +3,8 @@
 
 #include <cmath>
 
+#include "drover/core/archive.hpp"
+#include "drover/core/run_control.hpp"
 #include "drover/model/builders.hpp"
 #include "drover/sample/gibbs/dense_gibbs_with_gradients.hpp"
 #include "drover/sample/gibbs/gibbs_with_gradients.hpp"
@@ -107,6 +109,36 @@ TEST(GibbsWithGradients, OneChainVisitsBothParities) {
         dense.start(1, 0), n, [&](auto& state, std::uint64_t sweep) { dense.sweep(state, sweep); },
         [&](const auto& state, std::span<Value> x) { dense.read(state, x); });
   }
+}
+
+// A sweep that is ended, saved, loaded and gone on with is the sweep that nobody ended, bit for bit.
+TEST(GibbsWithGradients, ASweepGoesOnFromItsMidst) {
+  const Graph graph = compile(ising(grid_edges(200, 200, false), Draw::normal(0, 1), Draw::normal(0, 1), 1));
+  const SpinGraph spins = spin_graph(graph);
+  const GibbsWithGradients kernel(spins);
+  static_assert(PartedKernel<GibbsWithGradients>);
+  auto whole = kernel.start(1, 0);
+  std::vector<float> expected(kernel.entry_count(), 0.0F), sums = expected;
+  const Moves all = kernel.sweep(whole, 0, {expected});
+  RunControl control;
+  int questions = 0;
+  control.stop_when([&] { return ++questions == 2; });
+  auto state = kernel.start(1, 0);
+  Moves moves = kernel.sweep(state, 0, {sums}, control);
+  EXPECT_TRUE(kernel.is_midway(state));
+  EXPECT_EQ(moves.proposed, 2U * 16384 - 1);
+  SaveArchive save;
+  state.visit(save);
+  LoadArchive load(save.take());
+  GibbsWithGradients::State loaded;
+  loaded.visit(load);
+  moves.add(kernel.sweep(loaded, 0, {sums}, control));
+  EXPECT_FALSE(kernel.is_midway(loaded));
+  EXPECT_EQ(loaded.values, whole.values);
+  EXPECT_EQ(loaded.fields, whole.fields);
+  EXPECT_EQ(sums, expected);
+  EXPECT_EQ(moves.proposed, all.proposed);
+  EXPECT_EQ(moves.accepted, all.accepted);
 }
 
 TEST(DenseGibbsWithGradients, HugeFields) {

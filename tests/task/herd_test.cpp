@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -90,6 +91,22 @@ TEST(HerdTask, ALargeGapToTheDataIsNoGoodVerdict) {
   const std::string page = page_of(result, json);
   EXPECT_EQ(nlohmann::json::parse(json)["verdict"], "caution");
   EXPECT_NE(page.find("total variation"), std::string::npos);
+}
+
+TEST(HerdTask, AGapBeyondChanceIsNoGoodVerdictHoweverFewTheRows) {
+  // Beyond a tenth and beyond twice what chance explains; the two are not added up, which would call gaps of an
+  // eighth good for being of few rows.
+  int cautious = 0, between = 0;
+  for (std::size_t rows = 250; rows <= 600; rows += 50) {
+    const HerdResult result = herd(clusters(10, rows), {.samples = 20000});
+    const bool far = result.count_gap > std::max(0.1, 2 * result.count_noise);
+    EXPECT_EQ(judge(result).verdict, far ? Verdict::caution : Verdict::good)
+        << rows << " rows: " << result.count_gap << ", by chance " << result.count_noise;
+    cautious += far ? 1 : 0;
+    between += far && result.count_gap < 0.1 + 2 * result.count_noise ? 1 : 0;
+  }
+  EXPECT_GT(between, 0);
+  EXPECT_LT(cautious, 8);
 }
 
 TEST(HerdTask, JointsThatPairsDoNotTellAreNoGoodVerdict) {

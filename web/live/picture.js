@@ -223,7 +223,7 @@ export function pictureView(place, model) {
     place.dataset.held = said.held;
     window.droverFrames = (window.droverFrames || 0) + 1;
     window.droverShown = [time, said.sweeps];
-    if (time - told.time < 300 && told.paused === paused && told.held === said.held) return;  // what changes faster cannot be read
+    if (time - told.time < 500 && told.paused === paused && told.held === said.held) return;  // what changes faster cannot be read
     told = { time, paused, held: said.held };
     const pairs = [["State", paused ? "paused" : "sampling"], ["Sampler", said.sampler], ["Sweeps", whole(said.sweeps)], ["Sweeps a second", said.sweeps_per_second < 1000 ? figure(said.sweeps_per_second, 3) : whole(said.sweeps_per_second)],
       ["Updates per ns", figure(said.updates_per_nanosecond, 3)], ["Pictures a second", paused ? "–" : figure(rate.value, 3)],

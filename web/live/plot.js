@@ -3,6 +3,7 @@ import uPlot from "/uplot.js";
 import { element, figure, whole } from "/tools.js";
 
 const hues = ["#4477aa", "#ee8866", "#44aa88", "#aa6699", "#bb9933", "#66aadd", "#997755", "#888888"];
+const axisName = "draws of each chain";
 const drawn = new Set();
 const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue("--" + name).trim();
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { for (const one of drawn) one.reset(); });
@@ -10,7 +11,7 @@ matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { fo
 // settings: line (a level to mark), floor (the lowest value shown), cut (the highest), show (a value as text).
 export function chart(title, words, settings = {}) {
   const box = element("div", { class: "plot", role: "img", "aria-label": title });
-  const figures = element("p", { class: "hint reading", "aria-hidden": "true" });
+  const figures = element("p", { class: "hint reading", "aria-hidden": "true" }, axisName);
   const node = element("section", { class: "card" }, element("h2", {}, title), element("p", { class: "hint" }, words), box, figures);
   let plot = null, columns = null;
 
@@ -38,7 +39,7 @@ export function chart(title, words, settings = {}) {
     plot = new uPlot({
       width: Math.max(240, box.clientWidth), height: 190, legend: { show: false }, cursor: { points: { show: columns.length < 5 }, drag: { x: true, y: false } },
       scales: { x: { time: false }, y: { range } },
-      axes: [{ ...axis(), size: 30, values: (_, ticks) => ticks.map((value) => (value >= 1e6 ? figure(value / 1e6, 4) + " M" : whole(value))), space: 70 }, { ...axis(), size: 62, values: (_, ticks) => ticks.map((value) => figure(value, 5)) }],
+      axes: [{ ...axis(), size: 30, values: (_, ticks) => ticks.map((value) => (value >= 1e6 ? figure(value / 1e6, 4) + " M" : whole(value))), space: 70 }, { ...axis(), size: 62, values: (_, ticks) => ticks.map((value) => (Math.abs(value) >= 1e4 && Math.abs(value) < 1e6 ? whole(value) : figure(value, 5))) }],
       series: [{}, ...columns.slice(1).map((_, c) => ({ stroke: columns.length > 2 ? hues[c % hues.length] : colour("accent"), width: 1.2, points: { show: false }, spanGaps: false }))],
       hooks: { draw: [level], setCursor: [(u) => read(u)] },
     }, columns, box);
@@ -46,7 +47,7 @@ export function chart(title, words, settings = {}) {
   }
   function read(u) {
     const at = u.cursor.idx;
-    figures.textContent = at === null || at === undefined ? "" : "draw " + whole(u.data[0][at]) + ": " + u.data.slice(1).map((values) => settings.show(values[at])).join(", ");
+    figures.textContent = at === null || at === undefined ? axisName : "draw " + whole(u.data[0][at]) + ": " + u.data.slice(1).map((values) => settings.show(values[at])).join(", ");
   }
   const one = {
     node,

@@ -34,6 +34,7 @@
 #include "drover/core/error.hpp"
 #include "drover/core/random.hpp"
 #include "drover/core/run_control.hpp"
+#include "drover/core/stop_check.hpp"
 #include "drover/sample/anneal/temperatures.hpp"
 #include "drover/sample/kernel.hpp"
 
@@ -158,13 +159,16 @@ class Tempering {
   std::size_t entry_count() const { return kernel_.entry_count(); }
   const Ladder& ladder() const { return ladder_; }
 
-  State start(std::uint64_t seed, std::uint32_t first_chain) const {
+  State start(std::uint64_t seed, std::uint32_t first_chain, const RunControl& control = no_control()) const {
+    StopCheck check(control, "the chains", "were started");
     State state;
     state.seed = seed;
     state.first_chain = first_chain;
     const std::uint32_t batch = first_chain / ladders_;
-    for (std::uint32_t part = 0; part < parts_; ++part)
+    for (std::uint32_t part = 0; part < parts_; ++part) {
       state.parts.push_back(kernel_.start(seed, (batch * parts_ + part) * kernel_.lanes()));
+      check.ask();
+    }
     state.replica_of.resize(ladders_ * rungs_);
     for (std::uint32_t i = 0; i < state.replica_of.size(); ++i) state.replica_of[i] = i % rungs_;
     state.journeys.assign(ladders_ * rungs_, Journey::none);
@@ -172,7 +176,10 @@ class Tempering {
     state.scores.resize(parts_ * kernel_.lanes());
     state.scales.assign(ladders_, 1.0F);
     set_lanes(state);
-    for (std::uint32_t part = 0; part < parts_; ++part) score(state, part);
+    for (std::uint32_t part = 0; part < parts_; ++part) {
+      score(state, part);
+      check.ask();
+    }
     return state;
   }
 

@@ -5,6 +5,7 @@
 
 #include "drover/core/parallel.hpp"
 #include "drover/core/random.hpp"
+#include "drover/core/stop_check.hpp"
 #include "drover/infer/support.hpp"
 
 namespace drover {
@@ -45,8 +46,10 @@ BlockedGibbs::BlockedGibbs(const Graph& graph, Blocks blocks, std::vector<std::v
   entry_offsets_.push_back(0);
   for (std::uint32_t states : graph.cardinalities)
     entry_offsets_.push_back(entry_offsets_.back() + (states == 2 ? 1 : states));
-  const FactorsOfVariables factors(graph);
   StopCheck check(control, "the blocks", "were planned");
+  check.ask();
+  const FactorsOfVariables factors(graph);
+  check.ask();
   std::uint64_t site = 0;
   for (std::size_t end : blocks_.round_ends) {
     std::vector<float> weights(graph.size(), 0.0F);
@@ -72,7 +75,9 @@ double BlockedGibbs::updates_per_sweep() const {
          static_cast<double>(std::max<std::size_t>(1, blocks_.round_ends.size()));
 }
 
-BlockedGibbs::State BlockedGibbs::start(std::uint64_t seed, std::uint32_t first_chain) const {
+BlockedGibbs::State BlockedGibbs::start(std::uint64_t seed, std::uint32_t first_chain,
+                                        const RunControl& control) const {
+  StopCheck check(control, "the chains", "were started");
   State state;
   state.values.resize(size());
   state.scratch.resize(scratch_rows_);
@@ -81,6 +86,7 @@ BlockedGibbs::State BlockedGibbs::start(std::uint64_t seed, std::uint32_t first_
   std::fill(std::begin(state.inverse_temperatures.lane), std::end(state.inverse_temperatures.lane), 1.0F);
   std::vector<Value> random_values(starts_.empty() ? size() : 0);
   for (std::uint32_t lane = 0; lane < lanes(); ++lane) {
+    check.step(size());
     const std::uint32_t chain = first_chain + lane;
     if (!starts_.empty()) {
       write(state, lane, starts_[chain % starts_.size()]);

@@ -62,7 +62,7 @@ class BlockedGibbs {
   /// Variables drawn per sweep and lane, on average over the rounds; more than size() where blocks overlap.
   double updates_per_sweep() const;
 
-  State start(std::uint64_t seed, std::uint32_t first_chain) const;
+  State start(std::uint64_t seed, std::uint32_t first_chain, const RunControl& control = no_control()) const;
   void sweep(State& state, std::uint64_t sweep) const { run(state, sweep, nullptr); }
   void sweep(State& state, std::uint64_t sweep, ConditionalSums sums) const {
     run(state, sweep, sums.sums.data());

@@ -92,6 +92,7 @@ class Planner {
       while (!stack.empty()) {
         const VariableId v = stack.back();
         stack.pop_back();
+        check_.step(8);
         for_each_neighbour(v, [&](VariableId u) {
           if (position_[u] == outside || component[u] != outside) return;
           component[u] = count;
@@ -126,6 +127,7 @@ class Planner {
     parents_.resize(order_.size());
     for (std::uint32_t p = 0; p < order_.size(); ++p) {
       std::vector<std::uint32_t>& mine = parents_[p];
+      check_.step(16 + mine.size());
       for_each_neighbour(order_[p], [&](VariableId u) {
         if (position_[u] != outside && position_[u] > p) mine.push_back(position_[u]);
       });
@@ -305,6 +307,7 @@ class Planner {
     std::vector<float> middle(order_.size(), 0.0F), reach(order_.size(), 0.0F);  // of the log-odds
     plan_.small_odds = true;
     for (std::uint32_t p = 0; p < order_.size(); ++p) {
+      check_.step(16);
       const Bucket& bucket = plan_.buckets[p];
       const float* table = plan_.constants.data() + bucket.constant;
       SpinNode node{};

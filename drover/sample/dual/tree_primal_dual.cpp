@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "drover/compile/table_graph.hpp"
+#include "drover/core/stop_check.hpp"
 #include "drover/sample/gibbs/gibbs_table_schedule.hpp"
 #include "drover/sample/lane_random.hpp"
 
@@ -309,7 +310,9 @@ std::size_t TreePrimalDual::forest_links() const {
   return static_cast<std::size_t>(std::count(forest_.has_link.begin(), forest_.has_link.end(), 1));
 }
 
-TreePrimalDual::State TreePrimalDual::start(std::uint64_t seed, std::uint32_t first_chain) const {
+TreePrimalDual::State TreePrimalDual::start(std::uint64_t seed, std::uint32_t first_chain,
+                                            const RunControl& control) const {
+  StopCheck check(control, "the chains", "were started");
   assert(first_chain % lanes() == 0);
   State state;
   state.seed = seed;
@@ -319,6 +322,7 @@ TreePrimalDual::State TreePrimalDual::start(std::uint64_t seed, std::uint32_t fi
   for (std::uint32_t lane = 0; lane < L; ++lane) {
     draw_start(*graph_, starts_, seed, first_chain + lane, x);
     write(state, lane, x);
+    check.step(x.size());
   }
   return state;
 }

@@ -21,6 +21,7 @@
 #include <span>
 #include <vector>
 
+#include "drover/core/run_control.hpp"
 #include "drover/sample/dual/dual_plan.hpp"
 #include "drover/sample/kernel.hpp"
 
@@ -59,7 +60,7 @@ class TreePrimalDual {
   std::uint32_t lanes() const { return lane_count; }
   std::size_t entry_count() const { return conditional_offsets_.back(); }
 
-  State start(std::uint64_t seed, std::uint32_t first_chain) const;
+  State start(std::uint64_t seed, std::uint32_t first_chain, const RunControl& control = no_control()) const;
   void sweep(State& state, std::uint64_t sweep) const { run(state, sweep, nullptr); }
   void sweep(State& state, std::uint64_t sweep, ConditionalSums sums) const {
     run(state, sweep, sums.sums.data());

@@ -7,6 +7,7 @@
 
 #include "drover/core/large_memory.hpp"
 #include "drover/core/parallel.hpp"
+#include "drover/core/stop_check.hpp"
 #include "drover/sample/gibbs/spin_scan.hpp"
 #include "drover/sample/lane_random.hpp"
 #include "drover/sample/lane_random_targets.hpp"
@@ -317,12 +318,14 @@ GibbsSpinBytes::View GibbsSpinBytes::view() const {
           .reach = reach_};
 }
 
-GibbsSpinBytes::State GibbsSpinBytes::start(std::uint64_t seed, std::uint32_t first_chain) const {
+GibbsSpinBytes::State GibbsSpinBytes::start(std::uint64_t seed, std::uint32_t first_chain,
+                                            const RunControl& control) const {
+  StopCheck check(control, "the chains", "were started");
   assert(first_chain % lanes() == 0);
   State state;
   state.seed = seed;
   state.first_chain = first_chain;
-  assign_large(state.bytes, std::size_t{64} * size(), std::uint8_t{0});
+  assign_large(state.bytes, std::size_t{64} * size(), std::uint8_t{0}, check);
   state.inverse_temperatures.assign(lanes(), 1.0f);
   if (scan_ == Scan::random) state.order.resize(size());
   const LaneRandom random(seed, Stream::start);

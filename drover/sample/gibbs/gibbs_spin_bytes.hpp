@@ -6,9 +6,8 @@
 // byte of a 16-entry table for 16, 32 or 64 chains in one instruction. What the tables hold:
 //
 // - a variable of at most four neighbours: T = 2^32 p for the 16 states of its neighbours, compared with
-// random
-//   bits (byte_thresholds-inl.hpp); of five to eight neighbours the same in 32 to 256 entries, where tables
-//   of that size find room.
+//   random bits (byte_thresholds-inl.hpp); of five to eight neighbours the same in 32 to 256 entries, where
+//   tables of that size find room.
 // - any other variable: the product of exp(-weight) of the neighbours that are 1, a float, per group. The
 //   product over groups and exp(-bias) is exp(-f); x = 1 when u (1 + exp(-f)) < 1, again with 16 random bits
 //   first. Where products could leave the range of floats, and at temperatures other than 1, groups hold sums
@@ -32,6 +31,7 @@
 
 #include "drover/compile/spin_graph.hpp"
 #include "drover/core/aligned.hpp"
+#include "drover/core/run_control.hpp"
 #include "drover/sample/kernel.hpp"
 #include "drover/sample/scan.hpp"
 
@@ -66,7 +66,7 @@ class GibbsSpinBytes {
   std::uint32_t lanes() const { return 64; }
   std::size_t entry_count() const { return size(); }
 
-  State start(std::uint64_t seed, std::uint32_t first_chain) const;
+  State start(std::uint64_t seed, std::uint32_t first_chain, const RunControl& control = no_control()) const;
   void sweep(State& state, std::uint64_t sweep) const;
   void sweep(State& state, std::uint64_t sweep, ConditionalSums sums) const;
   /// Sweeps first .. first + count - 1: the same bits as one by one, but several go through memory together

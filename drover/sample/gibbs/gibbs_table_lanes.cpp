@@ -10,6 +10,7 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include "drover/core/stop_check.hpp"
 #include "drover/sample/gibbs/gibbs_table_draw-inl.hpp"
 
 // What one sweep needs, without a choice left to make; shared by all targets.
@@ -288,7 +289,9 @@ GibbsTableLanes::GibbsTableLanes(const Graph& graph, Options options)
   check_starts(graph, options_.starts);
 }
 
-GibbsTableLanes::State GibbsTableLanes::start(std::uint64_t seed, std::uint32_t first_chain) const {
+GibbsTableLanes::State GibbsTableLanes::start(std::uint64_t seed, std::uint32_t first_chain,
+                                              const RunControl& control) const {
+  StopCheck check(control, "the chains", "were started");
   State state;
   state.seed = seed;
   state.first_chain = first_chain;
@@ -303,6 +306,7 @@ GibbsTableLanes::State GibbsTableLanes::start(std::uint64_t seed, std::uint32_t 
   for (std::uint32_t lane = 0; lane < lanes(); ++lane) {
     draw_start(*graph_, options_.starts, seed, first_chain + lane, values);
     write(state, lane, values);
+    check.step(values.size());
   }
   return state;
 }

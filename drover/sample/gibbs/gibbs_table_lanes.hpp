@@ -19,6 +19,7 @@
 
 #include "drover/compile/graph.hpp"
 #include "drover/compile/table_graph.hpp"
+#include "drover/core/run_control.hpp"
 #include "drover/sample/gibbs/gibbs_table_schedule.hpp"
 #include "drover/sample/kernel.hpp"
 
@@ -64,7 +65,7 @@ class GibbsTableLanes {
   std::uint32_t lanes() const { return options_.lanes; }
   std::size_t entry_count() const { return conditional_offsets_.back(); }
 
-  State start(std::uint64_t seed, std::uint32_t first_chain) const;
+  State start(std::uint64_t seed, std::uint32_t first_chain, const RunControl& control = no_control()) const;
   void sweep(State& state, std::uint64_t sweep) const;
   void sweep(State& state, std::uint64_t sweep, ConditionalSums sums) const;
   void read(const State& state, std::uint32_t lane, std::span<Value> values) const;

@@ -1,6 +1,6 @@
 #include "drover/sample/gibbs/gibbs_with_gradients.hpp"
 
-#include <bit>
+#include <algorithm>
 #include <cassert>
 #include <cmath>
 
@@ -10,36 +10,18 @@ namespace drover {
 
 namespace {
 
-double leaf_of(double field, bool x, double inverse_temperature) {
+double gain_of(double field, bool x, double inverse_temperature) {
   return std::exp((x ? -field : field) * inverse_temperature / 2);
-}
-
-void rebuild(std::vector<double>& sums, std::size_t leaves) {
-  for (std::size_t k = leaves; k-- > 1;) sums[k] = sums[2 * k] + sums[2 * k + 1];
-}
-
-/// The leaf that holds `target`, 0 <= target < sums[1].
-std::size_t descend(const std::vector<double>& sums, std::size_t leaves, double target) {
-  std::size_t k = 1;
-  while (k < leaves) {
-    k *= 2;
-    // Rounding may leave a target at or beyond the sum of the right child; a subtree of sum zero is never
-    // entered.
-    if (target >= sums[k] && sums[k + 1] > 0) target -= sums[k++];
-  }
-  return k - leaves;
 }
 
 }  // namespace
 
-GibbsWithGradients::GibbsWithGradients(const SpinGraph& graph)
-    : graph_(&graph), leaves_(std::bit_ceil(std::max<std::size_t>(1, graph.size()))) {
+GibbsWithGradients::GibbsWithGradients(const SpinGraph& graph) : graph_(&graph) {
   assert(largest_field(graph) <= most_field);
 }
 
 void GibbsWithGradients::refresh(State& state) const {
   state.fields.resize(size());
-  state.sums.assign(2 * leaves_, 0.0);
   for (std::size_t i = 0; i < size(); ++i) {
     double field = graph_->bias[i];
     const auto neighbours = graph_->neighbours(i);
@@ -47,9 +29,15 @@ void GibbsWithGradients::refresh(State& state) const {
     for (std::size_t k = 0; k < neighbours.size(); ++k)
       field += state.values[neighbours[k]] ? weights[k] : 0.0;
     state.fields[i] = field;
-    state.sums[leaves_ + i] = leaf_of(field, state.values[i] != 0, state.inverse_temperature);
   }
-  rebuild(state.sums, leaves_);
+  weigh(state);
+}
+
+void GibbsWithGradients::weigh(State& state) const {
+  if (state.gains.size() != size()) state.gains = SumTree(size());
+  for (std::size_t i = 0; i < size(); ++i)
+    state.gains.put(i, gain_of(state.fields[i], state.values[i] != 0, state.inverse_temperature));
+  state.gains.rebuild();
 }
 
 // Flipping back restores fields only up to rounding: sums of floats in double lose nothing that could show in
@@ -57,26 +45,19 @@ void GibbsWithGradients::refresh(State& state) const {
 void GibbsWithGradients::flip(State& state, std::size_t variable) const {
   const double sign = state.values[variable] ? -1 : 1;
   state.values[variable] ^= 1;
-  const double beta = state.inverse_temperature;
   const auto neighbours = graph_->neighbours(variable);
   const auto weights = graph_->weights(variable);
-  const auto depth = static_cast<std::size_t>(std::bit_width(leaves_));
-  const bool whole = neighbours.size() * depth > leaves_;
-  const auto put = [&](std::size_t i) {
-    std::size_t k = leaves_ + i;
-    state.sums[k] = leaf_of(state.fields[i], state.values[i] != 0, beta);
-    if (whole) return;
-    while (k > 1) {
-      k /= 2;
-      state.sums[k] = state.sums[2 * k] + state.sums[2 * k + 1];
-    }
-  };
-  for (std::size_t k = 0; k < neighbours.size(); ++k) {
-    state.fields[neighbours[k]] += sign * weights[k];
-    put(neighbours[k]);
-  }
-  put(variable);
-  if (whole) rebuild(state.sums, leaves_);
+  state.changed.assign(neighbours.begin(), neighbours.end());
+  // In its place among them, which come in order.
+  state.changed.insert(std::ranges::upper_bound(state.changed, variable),
+                       static_cast<std::uint32_t>(variable));
+  for (std::size_t k = 0; k < neighbours.size(); ++k) state.fields[neighbours[k]] += sign * weights[k];
+  for (const std::uint32_t i : state.changed)
+    state.gains.put(i, gain_of(state.fields[i], state.values[i] != 0, state.inverse_temperature));
+  if (state.changed.size() > size() / 8)
+    state.gains.rebuild();
+  else
+    state.gains.update(state.changed);
 }
 
 GibbsWithGradients::State GibbsWithGradients::start(std::uint64_t seed, std::uint32_t first_chain) const {
@@ -91,32 +72,37 @@ GibbsWithGradients::State GibbsWithGradients::start(std::uint64_t seed, std::uin
   return state;
 }
 
-Moves GibbsWithGradients::propose(State& state, std::uint64_t sweep) const {
+Moves GibbsWithGradients::sweep(State& state, std::uint64_t sweep, const RunControl& control) const {
+  constexpr std::uint64_t steps_a_look = 1U << 14;
   if (size() == 0) return {};
-  refresh(state);
+  if (state.step == 0)
+    refresh(state);
+  else if (state.gains.size() != size())  // from a checkpoint
+    weigh(state);
   const Random random(state.seed, Stream::sweep);
   const std::size_t steps =
       size() + (Random(state.seed, Stream::order).block(state.chain, sweep, 0)[0] >> 31);
-  Moves moves{.proposed = steps};
-  for (std::size_t step = 0; step < steps; ++step) {
+  Moves moves;
+  for (std::uint64_t& step = state.step; step < steps; ++step) {
+    if (step % steps_a_look == steps_a_look - 1 && control.should_stop()) return moves;
+    ++moves.proposed;
     const Random::Block words = random.block(state.chain, sweep, static_cast<std::uint32_t>(step));
-    const double before = state.sums[1];
-    const std::size_t i = descend(state.sums, leaves_, Random::to_unit(words[0], words[1]) * before);
+    const double before = state.gains.total();
+    const std::size_t i = state.gains.find(Random::to_unit(words[0], words[1]) * before);
     flip(state, i);
-    if (Random::to_unit(words[2], words[3]) * state.sums[1] < before)
+    if (Random::to_unit(words[2], words[3]) * state.gains.total() < before)
       ++moves.accepted;
     else
       flip(state, i);
   }
+  state.step = 0;
   return moves;
 }
 
-Moves GibbsWithGradients::sweep(State& state, std::uint64_t sweep) const {
-  return propose(state, sweep);
-}
-
-Moves GibbsWithGradients::sweep(State& state, std::uint64_t sweep, ConditionalSums sums) const {
-  const Moves moves = propose(state, sweep);
+Moves GibbsWithGradients::sweep(State& state, std::uint64_t sweep_number, ConditionalSums sums,
+                                const RunControl& control) const {
+  const Moves moves = sweep(state, sweep_number, control);
+  if (is_midway(state)) return moves;
   for (std::size_t i = 0; i < size(); ++i)
     sums.sums[i] += static_cast<float>(1 / (1 + std::exp(-state.fields[i] * state.inverse_temperature)));
   return moves;
@@ -128,6 +114,7 @@ void GibbsWithGradients::read(const State& state, std::uint32_t, std::span<Value
 
 void GibbsWithGradients::write(State& state, std::uint32_t, std::span<const Value> values) const {
   for (std::size_t i = 0; i < size(); ++i) state.values[i] = static_cast<std::uint8_t>(values[i]);
+  state.step = 0;
   refresh(state);
 }
 

@@ -23,7 +23,8 @@
 #include <vector>
 
 #include "drover/compile/spin_graph.hpp"
-#include "drover/sample/kernel.hpp"
+#include "drover/sample/gibbs/sum_tree.hpp"
+#include "drover/sample/parted_kernel.hpp"
 
 namespace drover {
 
@@ -37,7 +38,10 @@ class GibbsWithGradients {
     float inverse_temperature = 1;
     std::vector<std::uint8_t> values;
     std::vector<double> fields;  ///< f_i at temperature 1
-    std::vector<double> sums;    ///< a binary tree: sums[1] is the root, leaf i is sums[leaves + i]
+    std::uint64_t step = 0;      ///< of a sweep that was ended in its midst
+    // Every sweep makes these anew.
+    SumTree gains;                       ///< exp(d_i / 2)
+    std::vector<std::uint32_t> changed;  ///< of the flip that is being made
 
     template <class Archive>
     void visit(Archive& archive) {
@@ -46,7 +50,7 @@ class GibbsWithGradients {
       archive(inverse_temperature);
       archive(values);
       archive(fields);
-      archive(sums);
+      archive(step);
     }
   };
 
@@ -61,21 +65,22 @@ class GibbsWithGradients {
   std::size_t entry_count() const { return size(); }
 
   State start(std::uint64_t seed, std::uint32_t first_chain) const;
-  Moves sweep(State& state, std::uint64_t sweep) const;
+  Moves sweep(State& state, std::uint64_t sweep, const RunControl& control = no_control()) const;
   /// Adds p(x_i = 1 | rest) of every variable as it is at the end of the sweep.
-  Moves sweep(State& state, std::uint64_t sweep, ConditionalSums sums) const;
+  Moves sweep(State& state, std::uint64_t sweep, ConditionalSums sums,
+              const RunControl& control = no_control()) const;
+  bool is_midway(const State& state) const { return state.step > 0; }
   void read(const State& state, std::uint32_t lane, std::span<Value> values) const;
   void write(State& state, std::uint32_t lane, std::span<const Value> values) const;
   void log_scores(const State& state, std::span<double> scores) const;
   void set_inverse_temperatures(State& state, std::span<const float> inverse_temperatures) const;
 
  private:
-  Moves propose(State& state, std::uint64_t sweep) const;
   void refresh(State& state) const;
+  void weigh(State& state) const;
   void flip(State& state, std::size_t variable) const;
 
   const SpinGraph* graph_;
-  std::size_t leaves_;  ///< a power of two, at least size()
 };
 
 }  // namespace drover

@@ -141,36 +141,18 @@ void GibbsTableSpread::run(State& state, std::uint64_t sweep, float* sums) const
 }
 
 void GibbsTableSpread::gather(State& state) const {
-  const std::size_t bytes_per_group = (wide_ ? 4 : 2) * sizeof(std::uint64_t);
-  std::string bytes;
-  std::array<std::uint64_t, 4> words{};
-  for (std::uint32_t group : own_groups_) {
-    load(state, group, words.data());
-    bytes.append(reinterpret_cast<const char*>(&group), sizeof(group));
-    bytes.append(reinterpret_cast<const char*>(words.data()), bytes_per_group);
-  }
-  for (const std::string& part : ranks_.gather(std::move(bytes)))
-    for (std::size_t at = 0; at < part.size(); at += sizeof(std::uint32_t) + bytes_per_group) {
-      std::uint32_t group = 0;
-      std::memcpy(&group, part.data() + at, sizeof(group));
-      std::memcpy(words.data(), part.data() + at + sizeof(group), bytes_per_group);
-      store(state, group, words.data());
-    }
+  gather_units(
+      ranks_, own_groups_, wide_ ? 4 : 2,
+      [&](std::uint32_t unit, std::uint64_t* words) { load(state, unit, words); },
+      [&](std::uint32_t unit, const std::uint64_t* words) { store(state, unit, words); });
 }
 
 void GibbsTableSpread::read(const State& state, std::uint32_t lane, std::span<Value> values) const {
-  State whole = state;
-  gather(whole);
-  if (ranks_.is_first()) kernel_.read(whole, lane, values);
+  read_whole(*this, kernel_, state, lane, values);
 }
 
 void GibbsTableSpread::log_scores(const State& state, std::span<double> scores) const {
-  State whole = state;
-  gather(whole);
-  if (ranks_.is_first()) kernel_.log_scores(whole, scores);
-  std::string bytes(reinterpret_cast<const char*>(scores.data()), sizeof(double));
-  ranks_.broadcast(bytes);
-  std::memcpy(scores.data(), bytes.data(), sizeof(double));
+  score_whole(*this, kernel_, state, scores);
 }
 
 }  // namespace drover

@@ -135,36 +135,18 @@ void PrimalDualMixtureSpread::run(State& state, std::uint64_t sweep, float* sums
 }
 
 void PrimalDualMixtureSpread::gather(State& state) const {
-  const std::size_t bytes_per_unit = words_per_unit() * sizeof(std::uint64_t);
-  std::string bytes;
-  std::vector<std::uint64_t> words(words_per_unit());
-  for (std::uint32_t unit : own_units_) {
-    load(state, unit, words.data());
-    bytes.append(reinterpret_cast<const char*>(&unit), sizeof(unit));
-    bytes.append(reinterpret_cast<const char*>(words.data()), bytes_per_unit);
-  }
-  for (const std::string& part : ranks_.gather(std::move(bytes)))
-    for (std::size_t at = 0; at < part.size(); at += sizeof(std::uint32_t) + bytes_per_unit) {
-      std::uint32_t unit = 0;
-      std::memcpy(&unit, part.data() + at, sizeof(unit));
-      std::memcpy(words.data(), part.data() + at + sizeof(unit), bytes_per_unit);
-      store(state, unit, words.data());
-    }
+  gather_units(
+      ranks_, own_units_, words_per_unit(),
+      [&](std::uint32_t unit, std::uint64_t* words) { load(state, unit, words); },
+      [&](std::uint32_t unit, const std::uint64_t* words) { store(state, unit, words); });
 }
 
 void PrimalDualMixtureSpread::read(const State& state, std::uint32_t lane, std::span<Value> values) const {
-  State whole = state;
-  gather(whole);
-  if (ranks_.is_first()) kernel_.read(whole, lane, values);
+  read_whole(*this, kernel_, state, lane, values);
 }
 
 void PrimalDualMixtureSpread::log_scores(const State& state, std::span<double> scores) const {
-  State whole = state;
-  gather(whole);
-  if (ranks_.is_first()) kernel_.log_scores(whole, scores);
-  std::string bytes(reinterpret_cast<const char*>(scores.data()), scores.size_bytes());
-  ranks_.broadcast(bytes);
-  std::memcpy(scores.data(), bytes.data(), bytes.size());
+  score_whole(*this, kernel_, state, scores);
 }
 
 void PrimalDualMixtureSpread::set_inverse_temperatures(State& state,

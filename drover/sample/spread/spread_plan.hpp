@@ -8,12 +8,15 @@
 #pragma once
 
 #include <cstdint>
+#include <cstring>
 #include <functional>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "drover/core/ranks.hpp"
+#include "drover/core/types.hpp"
 
 namespace drover {
 
@@ -88,5 +91,45 @@ UnitExchanges unit_exchanges(const Ranks& ranks, const SpreadPlan& plan, std::si
 std::size_t bytes_per_sweep(const UnitExchanges& exchanges);
 std::size_t messages_per_sweep(const UnitExchanges& exchanges);
 std::size_t exchanges_per_sweep(const UnitExchanges& exchanges);
+
+/// Brings the words of all units to rank 0: `load(unit, words)` gives those of a unit of this rank, `store(unit, words)`
+/// takes those of any.
+template <class Load, class Store>
+void gather_units(const Ranks& ranks, std::span<const std::uint32_t> own, std::size_t words_per_unit,
+                  Load load, Store store) {
+  const std::size_t bytes_per_unit = words_per_unit * sizeof(std::uint64_t);
+  std::string bytes;
+  std::vector<std::uint64_t> words(words_per_unit);
+  for (std::uint32_t unit : own) {
+    load(unit, words.data());
+    bytes.append(reinterpret_cast<const char*>(&unit), sizeof(unit));
+    bytes.append(reinterpret_cast<const char*>(words.data()), bytes_per_unit);
+  }
+  for (const std::string& part : ranks.gather(std::move(bytes)))
+    for (std::size_t at = 0; at < part.size(); at += sizeof(std::uint32_t) + bytes_per_unit) {
+      std::uint32_t unit = 0;
+      std::memcpy(&unit, part.data() + at, sizeof(unit));
+      std::memcpy(words.data(), part.data() + at + sizeof(unit), bytes_per_unit);
+      store(unit, words.data());
+    }
+}
+
+/// The values and the log scores of a kernel that rank 0 works out of the whole state.
+template <class Spread, class Kernel, class State>
+void read_whole(const Spread& spread, const Kernel& kernel, const State& state, std::uint32_t lane,
+                std::span<Value> values) {
+  State whole = state;
+  spread.gather(whole);
+  if (spread.ranks().is_first()) kernel.read(whole, lane, values);
+}
+template <class Spread, class Kernel, class State>
+void score_whole(const Spread& spread, const Kernel& kernel, const State& state, std::span<double> scores) {
+  State whole = state;
+  spread.gather(whole);
+  if (spread.ranks().is_first()) kernel.log_scores(whole, scores);
+  std::string bytes(reinterpret_cast<const char*>(scores.data()), scores.size_bytes());
+  spread.ranks().broadcast(bytes);
+  std::memcpy(scores.data(), bytes.data(), bytes.size());
+}
 
 }  // namespace drover
