@@ -15,7 +15,7 @@ bool use_long_chains(const Problem& problem, std::uint32_t chains) {
 }
 
 bool use_colours(const Problem& problem, std::uint32_t chains) {
-  if (chains > 8 || problem.options().chains.scan != Scan::fixed) return false;
+  if (chains > 4 || problem.options().chains.scan != Scan::fixed) return false;
   const Graph& graph = problem.graph();
   return graph.size() >= 500 && graph.spin_pairs.size() <= 6 * graph.size() && graph.is_spin();
 }

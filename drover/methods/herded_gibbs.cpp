@@ -191,6 +191,11 @@ BestStateResult map_by_herded_gibbs(const Problem& problem, const RunControl& co
 
 }  // namespace
 
+std::string herded_share_text(const HerdedPlan& plan) {
+  const std::string name(choice_name(plan.share));
+  return plan.share == HerdedShare::bins ? name + ":" + std::to_string(plan.bins) : name;
+}
+
 HerdedPlan herded_plan(const Problem& problem, Task task) {
   return plan_for(problem, herded_options(problem, task));
 }

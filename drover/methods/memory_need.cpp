@@ -106,7 +106,7 @@ std::span<const MemoryPrice> memory_prices() {
       MemoryPrice{"trw", false, 1, 0, 62, 0, 0},
       MemoryPrice{"mplp", true, 1, 0, 17, 0, 0},
       MemoryPrice{"mplp", false, 1, 0, 14, 0, 0},
-      MemoryPrice{"lp", true, 1, 0, 250, 0, 0},
+      MemoryPrice{"lp", true, 1, 0, 400, 0, 0},
       MemoryPrice{"lp", false, 1, 0, 0, 460, 0},
       MemoryPrice{"primal-dual", true, 64, 100, 0, 0, 0},
       MemoryPrice{"primal-dual", false, 16, 0, 0, 0, 16.3},

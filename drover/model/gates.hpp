@@ -4,8 +4,7 @@
 //   or_gate     child = x_1 or x_2 or ...       log factor 0 where it holds, minus infinity elsewhere
 //   and_gate    child = x_1 and x_2 and ...     likewise
 //   noisy_or    P(child = 0 | x) = q_0 product over inputs with x_i = 1 of q_i; the log factor is the log of
-//   that
-//               or of one minus that
+//               that or of one minus that
 //   noisy_or_on the same with a child that is known to be 1 (what evidence leaves of it)
 //   count       low <= x_1 + x_2 + ... <= high: at most k, exactly k, at least k
 //

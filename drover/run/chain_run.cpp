@@ -111,9 +111,11 @@ void ChainRun::run(const RunControl& control, const DrawCallback& on_draw, bool 
   while (!finished()) {
     const std::uint32_t wishes = ballot.next(wishes_of(control));
     if (wishes & stop) break;
-    if (burn_in_ == ChainOptions::unlimited && (wishes & past_third || done_ >= options_.longest_burn_in))
+    const bool between_sweeps = ahead_.empty();  // else some have made the next one as burn-in
+    if (between_sweeps && burn_in_ == ChainOptions::unlimited &&
+        (wishes & past_third || done_ >= options_.longest_burn_in))
       burn_in_ = done_;
-    if (done_ < burn_in_ && wishes & past_half) {  // it would leave nothing to count
+    if (between_sweeps && done_ < burn_in_ && wishes & past_half) {  // it would leave nothing to count
       burn_in_ = done_;
       shortened_burn_in_ = true;
     }
@@ -291,8 +293,8 @@ bool ChainRun::advance(std::uint64_t stride, const RunControl& control) {
 // Batches that are a sweep ahead of others at the end have a draw more in their sums, which then count as those of
 // the others do.
 void ChainRun::even_out() {
-  for (std::size_t b = 0; b < ahead_.size(); ++b) {
-    if (ahead_[b] == 0 || !is_kept(done_)) continue;
+  for (std::size_t b = 0; !ahead_.empty() && b < sums_.size(); ++b) {
+    if (ahead_[first_batch_ + b] == 0 || !is_kept(done_)) continue;
     const auto draws = static_cast<float>(unabsorbed_);
     for (float& sum : sums_[b]) sum *= draws / (draws + 1);
   }

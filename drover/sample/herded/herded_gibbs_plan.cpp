@@ -110,18 +110,4 @@ HerdedPlan automatic_herded_plan(const Graph& graph, std::uint32_t chains, std::
   return plan_of(graph, configurations, HerdedShare::bins, default_herded_bins, chains, visits);
 }
 
-std::string herded_share_text(const HerdedPlan& plan) {
-  switch (plan.share) {
-    case HerdedShare::dense:
-      return "dense";
-    case HerdedShare::hashed:
-      return "hashed";
-    case HerdedShare::exact:
-      return "exact";
-    case HerdedShare::bins:
-      return "bins:" + std::to_string(plan.bins);
-  }
-  return "";
-}
-
 }  // namespace drover

@@ -10,7 +10,6 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 
 #include "drover/compile/graph.hpp"
 
@@ -36,8 +35,5 @@ HerdedPlan automatic_herded_plan(const Graph& graph, std::uint32_t chains, std::
                                  double limit_bytes);
 
 inline constexpr std::uint32_t default_herded_bins = 64;
-
-/// "dense", "bins:64", ...
-std::string herded_share_text(const HerdedPlan& plan);
 
 }  // namespace drover
