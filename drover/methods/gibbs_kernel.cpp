@@ -25,14 +25,8 @@ bool use_spread_chains(const Problem& problem, std::uint32_t chains, const Ranks
 }
 
 std::uint32_t default_gibbs_chains(const Problem& problem) {
-  constexpr std::size_t most_entries_in_lanes = 2'000'000, large = 100'000;
-  const std::size_t entries = problem.graph().unary.size() / 2;
-  if (entries > most_entries_in_lanes) return 4;
-  // To lay out so many chains of a large model, and sweep them a few times, takes longer than to read it did: where not
-  // much more time than that is left, a few long chains have an answer sooner.
-  const RunControl& control = problem.control();
-  const bool hurries = control.has_time_limit() && control.seconds_left() < 2.5 * control.seconds();
-  return entries > large && hurries && !problem.options().chains.sweeps ? 8 : 128;
+  constexpr std::size_t most_entries_in_lanes = 2'000'000;
+  return problem.graph().unary.size() / 2 <= most_entries_in_lanes ? 128 : 4;
 }
 
 std::string broken_connectivity(const Problem& problem) {
