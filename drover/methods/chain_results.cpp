@@ -50,8 +50,8 @@ void warn_if_not_converged(const Diagnostics& diagnostics, RunFacts& facts) {
   else
     facts.warnings.push_back(fmt::format(
         "the run has NOT converged: largest R-hat {} (wanted: at most 1.01), smallest effective sample "
-        "size {} (wanted: at least 400); take more sweeps or try another method such as tempering",
-        rhat_text(diagnostics.rhat_max), ess_text(diagnostics.ess_min)));
+        "size {} (wanted: at least 400); {}",
+        rhat_text(diagnostics.rhat_max), ess_text(diagnostics.ess_min), advice_to_change));
 }
 
 void fill_means(const SegmentStore& store, MarginalsResult& result) {

@@ -18,6 +18,8 @@ void fill_means(const SegmentStore& store, MarginalsResult& result);
 void fill_trace(const ScoreTrace& trace, std::uint32_t chains, std::uint64_t burn_in,
                 MarginalsResult& result);
 Trace score_trace(const ScoreTrace& trace, std::uint32_t chains);
+inline constexpr std::string_view advice_to_change =
+    "take more sweeps or try another method such as tempering";
 void warn_if_not_converged(const Diagnostics& diagnostics, RunFacts& facts);
 /// Says so when the chains cannot share options.samples evenly.
 void warn_of_rounded_samples(const InferenceOptions& options, SampleResult& result);

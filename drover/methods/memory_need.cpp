@@ -36,7 +36,9 @@ std::uint32_t chains_of(const Method& method, const Problem& problem, Task task)
 double bytes_with(const MemoryPrice& price, const Problem& problem, Task task, std::uint32_t chains) {
   const Graph& graph = problem.graph();
   SweepSize size = sweep_size(graph);
-  if (price.method == "lp")  // a column for every pair of states
+  if (price.method != "lp")  // a table that factors share is held once
+    size.entries = static_cast<double>(graph.tables.log_values.size());
+  else  // a column for every pair of states
     for (VariableId v : graph.potts_pairs.first)
       size.entries += static_cast<double>(graph.cardinalities[v]) * graph.cardinalities[v];
   double bytes =

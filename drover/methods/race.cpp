@@ -25,6 +25,7 @@
 #include <deque>
 
 #include "drover/core/figures.hpp"
+#include "drover/core/plural.hpp"
 #include "drover/methods/all.hpp"
 #include "drover/methods/chains.hpp"
 #include "drover/methods/joint_counter.hpp"
@@ -60,6 +61,8 @@ constexpr double far = 16, out_of_sight = 100;
 constexpr double pilot_odds = 2;
 // The tables of blocked Gibbs in one escalation after the other.
 constexpr std::size_t larger_tables[] = {512, 4096, 32768};
+// A sweep with each of them takes so many times one with those before; 2.5 to 6.4 times was seen.
+constexpr double tables_growth = 4;
 // Two samplers in turns must promise so many times the rate of the leader to be tried.
 constexpr double worth_mixing = 1.4;
 // Tempering is there from the start where a pilot with its tuning costs no more than this.
@@ -69,6 +72,7 @@ constexpr std::uint64_t tuning_sweeps = 128;
 constexpr double staying_share[] = {0.25, 0.4, 0.6};
 constexpr double burn_in_share = 0.25, burn_in_times = 10;
 constexpr double most_dual_entries = 20'000;
+constexpr std::size_t large_model = 100'000;
 
 struct Contestant {
   const Method* method = nullptr;
@@ -124,9 +128,18 @@ class Race {
   double work_left(const Contestant& one) const;
   /// What the pilot of one that has not entered yet will cost, about.
   double pilot_work(const Contestant& one) const;
+  /// How many have run, if only for their pilot.
+  std::size_t ran() const {
+    return static_cast<std::size_t>(
+        std::ranges::count_if(contestants_, [](const auto& one) { return one.entry.work > 0; }));
+  }
   double rate(const Contestant& one) const { return one.standing.ess_per_sweep / one.sweep_work; }
   double score(const Contestant& one) const {
-    return cautious_rate(std::fmax(0, rate(one)), one.standing.diagnostics.rhat_max);
+    return sure_rate(one.standing, one.entry.chains, one.entry.sweeps) / one.sweep_work;
+  }
+  /// Whether there is anything to tell contestants apart by: else all of them are stuck.
+  bool moves(const Contestant& one) const {
+    return rate(one) > 0 || one.standing.diagnostics.rhat_max <= chains_apart;
   }
   /// How many neighbouring chains share a start.
   std::uint32_t sharing(const Contestant& one) const {
@@ -175,7 +188,11 @@ void Race::add(std::string_view method, std::size_t block_entries) {
   if (method.ends_with("primal-dual") && sweep_size(problem_.graph()).entries > most_dual_entries) return;
   const Chains& chains = problem_.options().chains;
   one.options.seed = problem_.options().seed;
-  one.options.chains = chains.count.value_or(0);
+  // To lay out the usual chains of a large model, and sweep them a few times, takes longer than to read it did: where not
+  // much more time than that is left, a few long chains have an answer sooner.
+  const bool hurries = control_.has_time_limit() && control_.seconds_left() < 2.5 * control_.seconds();
+  const bool few = method == "gibbs" && hurries && !by_sweeps_ && problem_.graph().size() > large_model;
+  one.options.chains = chains.count.value_or(few ? 8 : 0);
   one.options.thin = chains.thin;
   one.options.burn_in = chains.burn_in.value_or(4);
   one.options.score_every = 8;
@@ -253,11 +270,13 @@ void Race::first_pilot(Contestant& one) {
   // What enters first is cut by the clock where need be.
   if (!is_first && (!timed || escalations_ > 0) && shortest > allowed)
     return leave(one, "a pilot would take too much of the work that is allowed");
+  phase_ = "pilot: " + one.name;
+  // From here on there will be an answer, if the time ends in the middle of this pilot: whoever waits for one is told.
+  if (is_first && !control_.should_stop()) report({});
   place(*one.chains);
   const auto sweeps = std::max(
       least_sweeps,
       static_cast<std::uint64_t>(std::min(std::max(first_heat_work, heat_work_) / one.sweep_work, 1e9)));
-  phase_ = "pilot: " + one.name;
   if (is_first && !by_sweeps_ && sweeps > first_look_sweeps) {
     advance(one, first_look_sweeps);
     look(one);
@@ -320,7 +339,7 @@ Standing Race::look_at_all(const Contestant& one) const {
 void Race::look(Contestant& one) {
   one.standing = look_at(one.chains->store(), sharing(one), few_entries);
   if (has_met_targets(one)) one.standing = look_at_all(one);
-  one.entry.ess_per_work = rate(one);
+  one.entry.ess_per_work = score(one);
   one.entry.rhat_max = one.standing.diagnostics.rhat_max;
   one.entry.nested_rhat_max = one.standing.nested_rhat_max;
 }
@@ -341,15 +360,9 @@ std::vector<Contestant*> Race::running() {
 }
 
 Contestant* Race::leader() {
-  // Where nothing moves yet, the chains that disagree least.
-  const auto worse = [this](const Contestant* a, const Contestant* b) {
-    const double score_a = score(*a), score_b = score(*b);
-    if (score_a > 0 || score_b > 0) return score_a < score_b;
-    return a->standing.diagnostics.rhat_max > b->standing.diagnostics.rhat_max;
-  };
   Contestant* best = nullptr;
   for (Contestant* one : running())
-    if (best == nullptr || worse(best, one)) best = one;
+    if (best == nullptr || score(*best) < score(*one)) best = one;
   return best;
 }
 
@@ -388,7 +401,12 @@ double Race::pilot_work(const Contestant& one) const {
   const auto sweeps = static_cast<double>(least_sweeps + (tempers ? tuning_sweeps : 0));
   const double sweep = sweep_cost((one.second == nullptr ? one.method : one.second)->name,
                                   problem_.graph().is_spin(), sweep_size(problem_.graph()));
-  return std::max({first_heat_work, heat_work_, sweeps * chains * sweep});
+  // Larger tables: as those before them, and more.
+  double larger = 0;
+  for (const Contestant& other : contestants_)
+    if (other.options.block_entries < one.options.block_entries && other.name.starts_with("blocked-gibbs"))
+      larger = std::max(larger, tables_growth * other.sweep_work);
+  return std::max({first_heat_work, heat_work_, sweeps * chains * sweep, sweeps * larger});
 }
 
 void Race::heats() {
@@ -400,7 +418,7 @@ void Race::heats() {
     if (best == nullptr) return;
     const double share = heat < std::size(staying_share) ? staying_share[heat] : 1;
     // Chains that are all stuck say nothing about which sampler is better.
-    if (score(*best) > 0)
+    if (moves(*best))
       for (Contestant* one : running())
         if (one != best && !(score(*one) >= share * score(*best)))
           leave(*one, fmt::format("left after heat {}: fewer effective samples per work", heat + 1));
@@ -534,6 +552,11 @@ void Race::finish(Contestant& winner) {
     joints->fill(result_, static_cast<double>(winner.chains->sweeps_done() - before) /
                               static_cast<double>(winner.chains->sweeps_done()));
   widen_errors();
+  for (std::string& warning : result_.warnings)
+    if (const std::size_t at = warning.find(advice_to_change); at != std::string::npos)
+      warning.replace(at, advice_to_change.size(),
+                      fmt::format("none of {} came further: allow {}", counted(ran(), "sampler"),
+                                  by_sweeps_ ? "more sweeps" : "more time"));
   winner.entry.chosen = true;
   winner.entry.sweeps = winner.chains->sweeps_done();
   if (result_.converged && !winner.standing.starts_forgotten) {

@@ -47,7 +47,9 @@ std::uint32_t chains_per_start(std::uint32_t chains) {
 
 std::vector<std::vector<Value>> race_starts(const Problem& problem, std::size_t count) {
   const Graph& graph = problem.graph();
-  const std::size_t tries = graph.size() <= 100'000 ? 16 : 2;
+  // To climb takes as long as some sweeps: not where a large model was hardly read in the time that is given.
+  const bool hurries = problem.control().time_fraction() > 0.25;
+  const std::size_t tries = graph.size() <= 100'000 ? 16 : hurries ? 0 : 2;
   std::vector<std::vector<Value>> random = random_states(problem, count + tries);
   std::vector<std::vector<Value>> likely =
       climbs(problem,

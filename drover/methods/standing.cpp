@@ -98,8 +98,14 @@ double slowest(std::vector<float> values) {
 }
 
 double cautious_rate(double rate, double rhat) {
-  constexpr double apart = 1.5;
-  return rhat > apart ? rate * (apart * apart - 1) / (rhat * rhat - 1) : rate;
+  return rhat > chains_apart ? rate * (chains_apart * chains_apart - 1) / (rhat * rhat - 1) : rate;
+}
+
+double sure_rate(const Standing& standing, std::uint32_t chains, std::uint64_t sweeps) {
+  const double rhat = standing.diagnostics.rhat_max, growth = standing.ess_per_sweep;
+  if (!(rhat > 1) || (rhat <= chains_apart && growth > 0)) return std::fmax(0, growth);
+  const double by_rhat = chains / (rhat * rhat - 1);
+  return cautious_rate(by_rhat / static_cast<double>(std::max<std::uint64_t>(1, sweeps)), rhat);
 }
 
 namespace {

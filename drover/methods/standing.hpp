@@ -35,8 +35,16 @@ Standing look_at(const SegmentStore& store, std::uint32_t group_size, std::size_
 /// Of values that are known, the one below which 2 % lie; NaN when none is.
 double slowest(std::vector<float> values);
 
+/// Chains of a larger R-hat are apart: each has seen another part of what there is.
+inline constexpr double chains_apart = 1.5;
+
 /// A rate that is less where chains are apart: growth of what is mostly noise says little.
 double cautious_rate(double rate, double rhat);
+
+/// Effective samples per sweep by which samplers are compared. Growth is mostly noise where chains are apart, and may seem to
+/// be none where a run is short: there R-hat says more, by which m chains have m / (R-hat^2 - 1) effective samples. Chains
+/// that are apart may never meet, and count for less than that.
+double sure_rate(const Standing& standing, std::uint32_t chains, std::uint64_t sweeps);
 
 /// The largest |a - b| / sqrt(errors^2), over the entries that both looks were at and have errors of.
 double largest_difference(const Standing& a, const Standing& b);

@@ -10,7 +10,7 @@ namespace drover {
 
 namespace {
 
-Judgement judge_chains(const Diagnostics& diagnostics, bool converged) {
+Judgement judge_chains(const Diagnostics& diagnostics, bool converged, bool raced = false) {
   if (converged)
     return {Verdict::good,
             fmt::format("The chains agree: the largest R-hat is {} and the smallest effective sample size is "
@@ -26,9 +26,10 @@ Judgement judge_chains(const Diagnostics& diagnostics, bool converged) {
     return {Verdict::bad, "The run is too short to say whether it has converged. Run longer."};
   return {diagnostics.rhat_max > 1.1 ? Verdict::bad : Verdict::caution,
           fmt::format("The run has not converged: the largest R-hat is {} (below 1.01 is wanted) and the "
-                      "smallest effective sample size is {} (above 400 is wanted). Run longer, or try "
-                      "another method.",
-                      rhat_text(diagnostics.rhat_max), ess_text(diagnostics.ess_min))};
+                      "smallest effective sample size is {} (above 400 is wanted). {}",
+                      rhat_text(diagnostics.rhat_max), ess_text(diagnostics.ess_min),
+                      raced ? "Run longer: every sampler that fits was tried, and this one came furthest."
+                            : "Run longer, or try another method.")};
 }
 
 }  // namespace
@@ -45,7 +46,8 @@ Judgement judge(const Marginals& answer) {
                : Judgement{
                      Verdict::bad,
                      "The method has not converged, and it approximates: do not rely on these marginals."};
-  return with_warnings(judge_chains(answer.diagnostics, answer.converged), answer.provenance.warnings);
+  return with_warnings(judge_chains(answer.diagnostics, answer.converged, !answer.race.empty()),
+                       answer.provenance.warnings);
 }
 
 Judgement judge(const BestValues& answer) {

@@ -171,6 +171,26 @@ TEST(Standing, WhatTwoSamplersPromiseInTurns) {
   EXPECT_TRUE(std::isnan(rate_in_turns(a, 3, b, 2)));
 }
 
+TEST(Standing, RatesAreByRhatWhereGrowthSaysLittle) {
+  Standing good, noisy, near;
+  good.diagnostics.rhat_max = 1.02;
+  good.ess_per_sweep = 0.3;
+  EXPECT_EQ(sure_rate(good, 64, 1000), 0.3);
+  // Chains that hardly agree, and by chance seem to gain, are behind those that nearly agree and by chance do not.
+  noisy.diagnostics.rhat_max = 11;
+  noisy.ess_per_sweep = 5;
+  near.diagnostics.rhat_max = 1.2;
+  near.ess_per_sweep = 0;
+  EXPECT_DOUBLE_EQ(sure_rate(noisy, 120, 1000), 0.001 * 1.25 / 120);  // 120 / (11^2 - 1) draws in 1000 sweeps
+  EXPECT_DOUBLE_EQ(sure_rate(near, 16, 1000), 16 / 0.44 / 1000);
+  near.ess_per_sweep = not_known;
+  EXPECT_GT(sure_rate(near, 16, 1000), sure_rate(noisy, 120, 1000));
+  EXPECT_EQ(sure_rate(Standing(), 16, 0), 0);  // nothing ran
+  good.diagnostics.rhat_max = 1;
+  good.ess_per_sweep = std::numeric_limits<double>::infinity();  // exact averages
+  EXPECT_EQ(sure_rate(good, 64, 1000), std::numeric_limits<double>::infinity());
+}
+
 TEST(Standing, LooksAreComparedWhereBothWere) {
   Standing all, few;
   few.step = 3;
