@@ -1,5 +1,6 @@
-// Draws as comma-separated values: chain, draw, log_score, then the variables; one row per chain and draw. What a
-// table has no place for, the order of named states and the run's warnings, stands behind it in a comment.
+// Draws as comma-separated values: chain, draw, log_score, then the variables; one row per chain and draw. Only where
+// the run had warnings a comment stands behind the table, with them and the order of named states: most programs that
+// read tables stumble over a comment that they were not told of.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -31,11 +32,11 @@ class CsvWriter final : public DrawWriter {
 
   void finish() override {
     nlohmann::ordered_json metadata = nlohmann::ordered_json::parse(header().metadata);
-    const auto& names = header().state_names;
-    const bool named = std::ranges::any_of(names, [](const auto& states) { return !states.empty(); });
-    if (named) metadata["state_names"] = names;
     const auto warnings = metadata.find("warnings");
-    if (named || (warnings != metadata.end() && !warnings->empty())) {
+    if (warnings != metadata.end() && !warnings->empty()) {
+      const auto& names = header().state_names;
+      if (std::ranges::any_of(names, [](const auto& states) { return !states.empty(); }))
+        metadata["state_names"] = names;
       file_.write(csv_draws_remark);
       file_.write(metadata.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
       file_.write('\n');

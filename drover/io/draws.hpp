@@ -6,8 +6,8 @@
 //                 the order of dimensions). The draw comes first because draws arrive so:
 //                 numpy.load(f)["draws"].transpose(1, 0, 2) has the chain first.
 //   .csv, .csv.gz chain, draw, log_score (if there is one), then one column per variable; names of variables
-//                 quoted where needed, names of states always, which tells them from numbers. Where states have
-//                 names, or the run had warnings, the last line is a comment: "# drover " and the metadata
+//                 quoted where needed, names of states always, which tells them from numbers. Where the run
+//                 had warnings, the last line is a comment: "# drover " and the metadata
 //   .nc           NetCDF-4 in ArviZ's InferenceData layout: posterior/x (chain, draw, variable),
 //                 sample_stats/lp, observed_data/x
 // A run larger than memory works: only one draw of all chains (.nc: a few) is held. The number of draws need

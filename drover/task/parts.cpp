@@ -196,7 +196,6 @@ Judgement judge(const PartsAnswer& answer) {
 
 JsonObject to_json(const PartsAnswer& answer) {
   JsonObject object = json_of(answer.provenance);
-  object.add("method", answer.provenance.method);
   object.add("variables", answer.variables);
   object.add("parts", answer.parts);
   object.add("ranks", answer.ranks);

@@ -301,6 +301,7 @@ TEST(DrawsCsv, StatesByName) {
   const auto writer = make_draw_writer(path, header);
   const Value draws[4][3] = {{0, 2, 2}, {1, 0, 0}, {0, 1, 1}, {1, 1, 2}};
   for (const auto& draw : draws) writer->append(0, draw);
+  writer->set_metadata(R"({"warnings":["too short"]})");
   writer->finish();
   const DrawFile file = read_draws(path);
   // In the order of the model.
