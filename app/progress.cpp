@@ -10,6 +10,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
 #include <string_view>
 
 #include "drover/core/error.hpp"
@@ -30,11 +31,22 @@ bool forwarded_to_terminal = false;
   std::_Exit(static_cast<int>(kind));
 }
 
+double clock_seconds() {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
+
 void on_signal(int) {
+  static std::atomic<double> first = 0;
   if (!has_begun)
     end_at_once("drover: error: interrupted before there was a result\n", ErrorKind::interrupted);
-  if (run_control().stop_requested()) end_at_once("", ErrorKind::interrupted);  // a second one does not wait
-  run_control().request_stop();
+  const double now = clock_seconds();
+  double asked = 0;
+  if (first.compare_exchange_strong(asked, now)) return run_control().request_stop();
+  // A second one does not wait, unless it is the first one's echo: `timeout` signals the process and its group.
+  constexpr double echo = 0.2;
+  if (now - asked > echo) end_at_once("", ErrorKind::interrupted);
 }
 
 void on_time_limit(int) {

@@ -154,9 +154,7 @@ class LiveRun::Engine : public DrawSink {
       header.evidence_values.push_back(facts_.evidence.values[e]);
     }
     header.state_names = named_states(Names::of(model_));
-    JsonObject metadata = json_of(facts_.provenance);
-    metadata.add("every", kept_.every());
-    header.metadata = metadata.text();
+    header.metadata = draws_metadata(facts_.provenance, Names::of(model_), kept_.every());
     return kept_.file(extension, std::move(header));
   }
 

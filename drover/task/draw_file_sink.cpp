@@ -3,7 +3,7 @@
 namespace drover {
 
 // Where a run was saved on the way says nothing about its draws, which are the same without.
-std::string draws_metadata(const Provenance& origin, const Names& names) {
+std::string draws_metadata(const Provenance& origin, const Names& names, std::uint64_t every) {
   Provenance provenance = origin;
   provenance.options = Details();
   for (const auto& [name, value] : origin.options.entries())
@@ -16,6 +16,7 @@ std::string draws_metadata(const Provenance& origin, const Names& names) {
       states.push_back(json_array(of_variable));
     object.add_raw("state_names", json_list(states));
   }
+  if (every > 1) object.add("every", every);
   return object.text();
 }
 

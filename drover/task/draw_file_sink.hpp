@@ -1,6 +1,7 @@
 // Draws into a file (drover/io/draws.hpp), whole or not at all.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -10,8 +11,9 @@
 
 namespace drover {
 
-/// What a file of draws says of its run: where it comes from, its warnings, the names of states.
-std::string draws_metadata(const Provenance& origin, const Names& names);
+/// What a file of draws says of its run: where it comes from, its warnings, the names of states, and that only one
+/// draw in `every` is in it.
+std::string draws_metadata(const Provenance& origin, const Names& names, std::uint64_t every = 1);
 /// The names of the states of each variable; none where they are only their numbers.
 std::vector<std::vector<std::string>> named_states(const Names& names);
 

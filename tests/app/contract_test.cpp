@@ -266,6 +266,19 @@ TEST(Contract, InterruptGivesTheResultSoFar) {
   EXPECT_NE(json["warnings"].dump().find("interrupted"), std::string::npos);
 }
 
+// timeout and shells signal a process and its group: that is one wish. A second one later does not wait for the result.
+TEST(Contract, AnEchoOfASignalIsNoSecondOne) {
+  TemporaryFolder folder;
+  const auto asked = [&](const std::string& signals) {
+    const std::string line = std::string(DROVER_COMMAND) + " marginals " + grid() +
+                             " --json --method gibbs --sweeps 1000000000 > " + folder.file("out") + " 2> " +
+                             folder.file("err") + " & sleep 1; " + signals + "; wait $!";
+    return WEXITSTATUS(std::system(line.c_str()));
+  };
+  EXPECT_EQ(asked("kill -TERM $!; kill -HUP $!"), 0);
+  EXPECT_NE(read_whole(folder.file("out")).find("interrupted"), std::string::npos);
+}
+
 // The first anneal is far from its end.
 TEST(Contract, AnInterruptedAnnealGivesItsState) {
   TemporaryFolder folder;
