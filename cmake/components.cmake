@@ -166,6 +166,9 @@ set_source_files_properties(${PROJECT_SOURCE_DIR}/drover/run/segment_store.cpp
                             ${PROJECT_SOURCE_DIR}/drover/machine/gradient.cpp
                             ${PROJECT_SOURCE_DIR}/drover/machine/update_rule.cpp PROPERTIES
                             COMPILE_OPTIONS $<$<CONFIG:Release>:-O3> SKIP_PRECOMPILE_HEADERS ON)
+# A sampler without vectors of its own whose loops over trees gain a tenth.
+set_source_files_properties(${PROJECT_SOURCE_DIR}/drover/sample/dual/tree_primal_dual.cpp PROPERTIES
+                            COMPILE_OPTIONS $<$<CONFIG:Release>:-O3> SKIP_PRECOMPILE_HEADERS ON)
 # The plain loop that kernels are compared with is compiled as well as they are.
 set_source_files_properties(${PROJECT_SOURCE_DIR}/drover/task/kernel_rates.cpp PROPERTIES
                             COMPILE_OPTIONS $<$<CONFIG:Release>:-O3> SKIP_PRECOMPILE_HEADERS ON)

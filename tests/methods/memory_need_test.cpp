@@ -56,6 +56,24 @@ TEST(MemoryNeed, WhatDoesNotFitIsRefusedWithWhatWould) {
   EXPECT_NE(why_not(method_named("gibbs"), Problem(model, {}, options), Task::marginals), "");
 }
 
+TEST(MemoryNeed, ATableThatFactorsShareIsHeldOnce) {
+  constexpr std::uint32_t states = 256;
+  Model model;
+  model.cardinalities.assign(1000, states);
+  std::vector<double> values(states * states);
+  for (std::size_t e = 0; e < values.size(); ++e) values[e] = 0.1 * std::cos(static_cast<double>(e));
+  const std::uint32_t table = model.tables.add_table(values);
+  for (VariableId v = 0; v + 1 < model.cardinalities.size(); ++v)
+    model.tables.add_factor(std::vector<VariableId>{v, v + 1}, table);
+  // Copies of the table for every pair would be 999 * 256 * 256 numbers: 262 MB in float.
+  InferenceOptions options;
+  options.chains.count = 1;
+  for (const char* name : {"gibbs", "icm"}) {
+    options.method = name;
+    EXPECT_LT(needed_bytes(method_named(name), Problem(model, {}, options), Task::map), 262e6) << name;
+  }
+}
+
 TEST(MemoryNeed, IsKnownOfEveryMethodButTheSearches) {
   const Model model = ising(grid_edges(5, 5, false), Draw::constant(0.3), Draw::constant(0.1), 1);
   const Problem problem(model, {}, {});
