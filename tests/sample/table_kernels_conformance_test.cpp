@@ -68,6 +68,8 @@ struct Blocked : TableSubject {
 struct Tree : PositiveSubject {
   static constexpr const char* name = "TreePrimalDual";
   static constexpr std::uint64_t sweeps = 200;
+  static constexpr std::uint32_t tempered_chains =
+      256;  ///< few lanes, whose state makes the duals of a temperature anew
   template <class Use>
   static void with_kernel(const Graph& graph, std::uint64_t seed, Use use) {
     constexpr ForestChoice choices[] = {ForestChoice::none, ForestChoice::heaviest, ForestChoice::redrawn};
