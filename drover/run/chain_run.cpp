@@ -278,7 +278,7 @@ bool ChainRun::advance(std::uint64_t stride, const RunControl& control) {
       }
       s = next;
     }
-    if (breakable) ahead_[b] = 1;
+    if (breakable) ahead_[first_batch_ + b] = 1;
   });
   if (!whole) return false;
   ahead_.clear();
