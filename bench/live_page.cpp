@@ -128,29 +128,35 @@ void picture(std::uint32_t side) {
   Chromium& browser = session.browser;
   browser.wait_for("window.droverFrames > 5");
   double rates[2] = {0, 0}, frames = 0, seconds = 0;
-  constexpr int rounds = 5;
-  for (int round = 0; round < rounds; ++round)
+  std::vector<double> lost;
+  constexpr int rounds = 15;
+  for (int round = 0; round < rounds; ++round) {
+    double rate[2] = {0, 0};
     for (const bool watched : {true, false}) {
       if (!watched)
         browser.run("Object.defineProperty(document, 'hidden', { get: () => true, configurable: true })");
-      const double before = browser.run("window.droverFrames");
       const auto [begin, first] =
           watched ? shown(browser)
                   : std::pair<double, double>(browser.run("window.droverShown")[0].get<double>() / 1000,
                                               browser.run("window.droverShown")[1]);
+      const double before = browser.run("window.droverFrames");
       std::this_thread::sleep_for(std::chrono::seconds(3));
       if (!watched) browser.run("delete document.hidden");
       const auto [end, last] = shown(browser);
-      rates[watched ? 0 : 1] += (last - first) / (end - begin) / rounds;
+      rate[watched ? 0 : 1] = (last - first) / (end - begin);
+      rates[watched ? 0 : 1] += rate[watched ? 0 : 1] / rounds;
       if (watched) {
         frames += browser.run("window.droverFrames").get<double>() - before;
         seconds += end - begin;
       }
     }
+    lost.push_back(100 * (1 - rate[0] / rate[1]));
+  }
   fmt::print(
       "{0} x {0}: {1:.1f} pictures a second; sweeps a second watched {2:.1f}, not watched {3:.1f}: {4:.1f} % "
-      "lost\n",
-      side, frames / seconds, rates[0], rates[1], 100 * (1 - rates[0] / rates[1]));
+      "lost; of {5} pairs of 3 s the middle one {6:.1f} %, half of them {7:.1f} to {8:.1f} %\n",
+      side, frames / seconds, rates[0], rates[1], 100 * (1 - rates[0] / rates[1]), rounds,
+      percentile(lost, 0.5), percentile(lost, 0.25), percentile(lost, 0.75));
 }
 
 /// Processor seconds that threads of this process have had so far, by thread.

@@ -329,6 +329,7 @@ std::unique_ptr<SpinEngine> BeliefPropagation::engine() const {
   if (!options_.vectors || graph_.edge_count() == 0) return nullptr;
   SpinProblem problem;
   problem.semiring = options_.semiring;
+  problem.control = options_.control;
   StopCheck check(*options_.control, "message passing", "began");
   for (std::size_t f = 0; f < graph_.factor_count(); ++f) {
     check.step();
@@ -345,6 +346,7 @@ std::unique_ptr<SpinEngine> BeliefPropagation::engine() const {
   }
   // Variables of more states stand alone here; nobody asks for their log odds.
   for (VariableId v = 0; v < graph_.variable_count(); ++v) {
+    check.step();
     const double* unary = unary_.data() + graph.unary_offsets[v];
     problem.log_odds.push_back(graph.cardinalities[v] == 2 ? unary[1] - unary[0] : 0.0);
     if (!std::isfinite(problem.log_odds.back())) return nullptr;

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "drover/core/parallel.hpp"
+#include "drover/core/stop_check.hpp"
 #include "drover/infer/spin_kernels.hpp"
 
 namespace drover {
@@ -31,7 +32,8 @@ std::size_t padded(std::size_t count) {
 
 class SpinDiagonals : public SpinEngine {
  public:
-  SpinDiagonals(const SpinProblem& problem, std::vector<Diagonal> diagonals, std::vector<std::size_t> places)
+  SpinDiagonals(const SpinProblem& problem, std::vector<Diagonal> diagonals, std::vector<std::size_t> places,
+                StopCheck& check)
       : semiring_(problem.semiring), diagonals_(std::move(diagonals)), places_(std::move(places)) {
     const std::size_t n = problem.variables();
     std::size_t length = 0;
@@ -45,14 +47,15 @@ class SpinDiagonals : public SpinEngine {
     backward_.assign(length, 0.0);
     appearance_.assign(problem.appearance.empty() ? 0 : length, 0.0);
     for (std::size_t p = 0; p < places_.size(); ++p) {
+      check.step();
       const bool ascending = problem.first[p] < problem.second[p];
+      swapped_.push_back(!ascending);
       weights_.set(places_[p], 2 * problem.coupling[p]);
       if (!problem.appearance.empty()) appearance_[places_[p]] = problem.appearance[p];
       if (problem.to_first.empty()) continue;
       forward_[places_[p]] = (ascending ? problem.to_second[p] : problem.to_first[p]) / log_of_two;
       backward_[places_[p]] = (ascending ? problem.to_first[p] : problem.to_second[p]) / log_of_two;
     }
-    for (std::size_t p = 0; p < places_.size(); ++p) swapped_.push_back(problem.first[p] > problem.second[p]);
     own_.assign(n, 0.0);
     for (std::size_t i = 0; i < n; ++i) own_[i] = problem.log_odds[i] / log_of_two;
     beliefs_.assign(n + spin_unit, 0.0);
@@ -144,9 +147,11 @@ std::unique_ptr<SpinEngine> spin_diagonals(const SpinProblem& problem) {
     return static_cast<std::size_t>(std::max(problem.first[p], problem.second[p]) -
                                     std::min(problem.first[p], problem.second[p]));
   };
+  StopCheck check(*problem.control, "message passing", "began");
   std::map<std::size_t, std::size_t> diagonal_of;  // distance -> its place
   std::size_t last_distance = 0;                   // neighbours in the list are mostly on one
   for (std::size_t p = 0; p < problem.pairs(); ++p) {
+    check.step();
     if (distance_of(p) == last_distance) continue;
     last_distance = distance_of(p);
     diagonal_of[last_distance] = 0;
@@ -163,11 +168,12 @@ std::unique_ptr<SpinEngine> spin_diagonals(const SpinProblem& problem) {
   std::vector<std::size_t> places(problem.pairs());
   std::vector<char> taken(length, 0);
   for (std::size_t p = 0; p < places.size(); ++p) {
+    check.step();
     places[p] = diagonal_of[distance_of(p)] + std::min(problem.first[p], problem.second[p]);
     if (taken[places[p]]) return nullptr;
     taken[places[p]] = 1;
   }
-  return std::make_unique<SpinDiagonals>(problem, std::move(diagonals), std::move(places));
+  return std::make_unique<SpinDiagonals>(problem, std::move(diagonals), std::move(places), check);
 }
 
 }  // namespace drover

@@ -23,6 +23,7 @@
 #include <span>
 #include <vector>
 
+#include "drover/core/run_control.hpp"
 #include "drover/core/types.hpp"
 #include "drover/infer/semiring.hpp"
 
@@ -35,12 +36,13 @@ using GoOn = std::function<bool()>;
 
 struct SpinProblem {
   Semiring semiring = Semiring::sum;
-  std::vector<double> log_odds;           ///< b of every variable
-  std::vector<VariableId> first, second;  ///< of every pair
-  std::vector<double> coupling;           ///< J / rho of every pair
-  std::vector<double> appearance;         ///< rho of every pair; empty means 1
-  std::vector<double> to_first;           ///< messages to begin with, from second to first; empty means 0
-  std::vector<double> to_second;          ///< likewise, from first to second
+  std::vector<double> log_odds;               ///< b of every variable
+  std::vector<VariableId> first, second;      ///< of every pair
+  std::vector<double> coupling;               ///< J / rho of every pair
+  std::vector<double> appearance;             ///< rho of every pair; empty means 1
+  std::vector<double> to_first;               ///< messages to begin with, from second to first; empty means 0
+  std::vector<double> to_second;              ///< likewise, from first to second
+  const RunControl* control = &no_control();  ///< ends the making of an engine, by Error stopped
 
   std::size_t variables() const { return log_odds.size(); }
   std::size_t pairs() const { return first.size(); }

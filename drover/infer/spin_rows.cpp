@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "drover/core/parallel.hpp"
+#include "drover/core/stop_check.hpp"
 #include "drover/infer/spin_diagonals.hpp"
 #include "drover/infer/spin_kernels.hpp"
 #include "drover/infer/spin_residual.hpp"
@@ -141,10 +142,12 @@ class SpinSequential : public SpinEngine {
 };
 
 // Of every variable: one more than the highest level among its neighbours before it in the order.
-std::vector<std::uint32_t> levels_of(const SpinProblem& problem, std::span<const VariableId> order) {
+std::vector<std::uint32_t> levels_of(const SpinProblem& problem, std::span<const VariableId> order,
+                                     StopCheck& check) {
   const std::size_t n = problem.variables();
   std::vector<std::size_t> begins(n + 1, 0);
   for (std::size_t p = 0; p < problem.pairs(); ++p) {
+    check.step();
     ++begins[problem.first[p] + 1];
     ++begins[problem.second[p] + 1];
   }
@@ -152,11 +155,13 @@ std::vector<std::uint32_t> levels_of(const SpinProblem& problem, std::span<const
   std::vector<VariableId> neighbours(begins[n]);
   std::vector<std::size_t> next(begins.begin(), begins.end() - 1);
   for (std::size_t p = 0; p < problem.pairs(); ++p) {
+    check.step();
     neighbours[next[problem.first[p]]++] = problem.second[p];
     neighbours[next[problem.second[p]]++] = problem.first[p];
   }
   std::vector<std::uint32_t> level(n, 0);  // 0: not reached yet
   for (VariableId v : order) {
+    check.step();
     std::uint32_t highest = 0;
     for (std::size_t k = begins[v]; k < begins[v + 1]; ++k) highest = std::max(highest, level[neighbours[k]]);
     level[v] = highest + 1;
@@ -195,12 +200,13 @@ std::vector<double> SpinRows::log_odds() const {
 
 SpinRows spin_rows(const SpinProblem& problem, std::span<const VariableId> order) {
   const std::size_t n = problem.variables();
+  StopCheck check(*problem.control, "message passing", "began");
   SpinRows rows;
   rows.semiring = problem.semiring;
   rows.row_of.resize(n);
   std::iota(rows.row_of.begin(), rows.row_of.end(), 0U);
   if (!order.empty()) {
-    const std::vector<std::uint32_t> level = levels_of(problem, order);
+    const std::vector<std::uint32_t> level = levels_of(problem, order, check);
     rows.levels.assign(*std::max_element(level.begin(), level.end()) + std::size_t{1}, 0);
     for (std::uint32_t l : level) ++rows.levels[l];
     std::partial_sum(rows.levels.begin(), rows.levels.end(), rows.levels.begin());
@@ -212,6 +218,7 @@ SpinRows spin_rows(const SpinProblem& problem, std::span<const VariableId> order
   };
   for (std::vector<std::size_t>& offsets : rows.offsets) offsets.assign(n + 1, 0);
   for (std::size_t p = 0; p < problem.pairs(); ++p) {
+    check.step();
     const VariableId i = problem.first[p], j = problem.second[p];
     ++rows.offsets[group_of(i, j)][rows.row_of[i] + 1];
     ++rows.offsets[group_of(j, i)][rows.row_of[j] + 1];
@@ -230,6 +237,7 @@ SpinRows spin_rows(const SpinProblem& problem, std::span<const VariableId> order
   rows.appearance.resize(problem.appearance.empty() ? 0 : total);
   rows.to_second.resize(problem.pairs());
   for (std::size_t p = 0; p < problem.pairs(); ++p) {
+    check.step();
     const VariableId i = problem.first[p], j = problem.second[p];
     const std::size_t forward = next[group_of(i, j)][rows.row_of[i]]++;
     const std::size_t backward = next[group_of(j, i)][rows.row_of[j]]++;

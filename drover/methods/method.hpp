@@ -73,7 +73,7 @@ class Problem {
   mutable std::mutex working_out_;
   mutable std::optional<ExactPlan> exact_plan_;
   mutable std::optional<ConnectivityReport> connectivity_;
-  mutable std::optional<double> largest_log_factor_;
+  mutable std::optional<double> largest_log_factor_, largest_span_;
 };
 
 struct Method {

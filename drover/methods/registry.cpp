@@ -5,6 +5,9 @@
 #include <array>
 #include <cassert>
 #include <cmath>
+#include <set>
+#include <sstream>
+#include <unordered_map>
 #include <vector>
 
 #include "drover/compile/stoppable.hpp"
@@ -154,6 +157,8 @@ double Problem::largest_log_factor() const {
 }
 
 double Problem::largest_span() const {
+  const std::lock_guard lock(working_out_);
+  if (largest_span_) return *largest_span_;
   const Graph& g = graph();
   std::vector<double> spans(g.size(), 0.0);
   const auto span_of = [](std::span<const double> values) {
@@ -172,11 +177,14 @@ double Problem::largest_span() const {
   };
   add(g.spin_pairs, 2);
   add(g.potts_pairs, 1);
+  std::unordered_map<const double*, double> of_tables;  // which factors may share
   for (std::size_t f = 0; f < g.tables.size(); ++f) {
-    const double span = span_of(g.tables.values(f));
-    for (VariableId v : g.tables.scope(f)) spans[v] += span;
+    const auto [place, is_new] = of_tables.try_emplace(g.tables.values(f).data(), 0.0);
+    if (is_new) place->second = span_of(g.tables.values(f));
+    for (VariableId v : g.tables.scope(f)) spans[v] += place->second;
   }
-  return spans.empty() ? 0 : *std::ranges::max_element(spans);
+  largest_span_ = spans.empty() ? 0 : *std::ranges::max_element(spans);
+  return *largest_span_;
 }
 
 std::string why_not(const Method& method, const Problem& problem, Task task) {
@@ -197,12 +205,15 @@ bool heeds(const Method& method, std::string_view option) {
 }
 
 bool is_unheeded(const Method& method, std::string_view option) {
-  static const std::string heeded_by_some = [] {
-    std::string names;
-    for (const Method& one : all_methods()) names += " " + one.options;
+  static const std::set<std::string, std::less<>> heeded_by_some = [] {
+    std::set<std::string, std::less<>> names;
+    for (const Method& one : all_methods()) {
+      std::istringstream words(one.options);
+      for (std::string word; words >> word;) names.insert(word);
+    }
     return names;
   }();
-  return !has_word(method.options, option) && has_word(heeded_by_some, option);
+  return heeded_by_some.contains(option) && !has_word(method.options, option);
 }
 
 namespace {
@@ -249,14 +260,18 @@ const Method& method_named(std::string_view name) {
 
 namespace {
 
+/// "these do: ..."; the problem's control ends the search.
 std::string methods_for(Task task, const Problem* problem) {
   std::string names;
   for (const Method& method : all_methods()) {
     if (!method.does(task)) continue;
-    if (problem != nullptr && !why_not(method, *problem, task).empty()) continue;
+    if (problem != nullptr) {
+      StopCheck(problem->control(), "a method", "was chosen").ask();
+      if (!why_not(method, *problem, task).empty()) continue;
+    }
     names += (names.empty() ? "" : ", ") + std::string(method.name);
   }
-  return names;
+  return names.empty() ? "no other does" : "these do: " + names;
 }
 
 // The methods `auto` considers, best first; the first that fits is taken.
@@ -284,12 +299,12 @@ Choice named_method(const Problem& problem, Task task) {
   const std::string& wanted = problem.options().method;
   const Method& method = method_named(wanted);
   if (!method.does(task))
-    throw Error(ErrorKind::misfit, fmt::format("method {} does not do {}; these do: {}", wanted,
-                                               task_name(task), methods_for(task, nullptr)));
+    throw Error(ErrorKind::misfit, fmt::format("method {} does not do {}; {}", wanted, task_name(task),
+                                               methods_for(task, nullptr)));
   const std::string reason = why_not(method, problem, task);
   if (!reason.empty())
-    throw Error(ErrorKind::misfit, fmt::format("method {} does not fit this model: {}; these do: {}", wanted,
-                                               reason, methods_for(task, &problem)));
+    throw Error(ErrorKind::misfit, fmt::format("method {} does not fit this model: {}; {}", wanted, reason,
+                                               methods_for(task, &problem)));
   return {&method, ""};
 }
 

@@ -12,6 +12,7 @@
 
 #include "drover/core/error.hpp"
 #include "drover/core/json_writer.hpp"
+#include "drover/core/parallel.hpp"
 
 namespace drover {
 
@@ -51,11 +52,13 @@ void add_pixels(const Stroke& stroke, const PictureShape& shape, std::vector<Pix
 /// Values of 0 and 1, eight to a byte, the first lowest.
 std::string as_bits(std::span<const std::uint8_t> values) {
   std::string bits((values.size() + 7) / 8, '\0');
-  for (std::size_t i = 0; i + 8 <= values.size(); i += 8) {
-    std::uint64_t eight = 0;
-    std::memcpy(&eight, values.data() + i, 8);
-    bits[i / 8] = static_cast<char>(eight * 0x0102040810204080U >> 56);  // byte k goes to bit 56 + k
-  }
+  parallel_for(IndexRange(0, values.size() / 8, 1 << 14), [&](const IndexRange& part) {
+    for (std::size_t byte = part.begin(); byte < part.end(); ++byte) {
+      std::uint64_t eight = 0;
+      std::memcpy(&eight, values.data() + 8 * byte, 8);
+      bits[byte] = static_cast<char>(eight * 0x0102040810204080U >> 56);  // byte k goes to bit 56 + k
+    }
+  });
   for (std::size_t i = values.size() / 8 * 8; i < values.size(); ++i)
     bits[i / 8] = static_cast<char>(static_cast<unsigned char>(bits[i / 8]) | values[i] << i % 8);
   return bits;
@@ -288,38 +291,36 @@ class LivePicture::Engine {
     return static_cast<std::uint8_t>(value * 127 / (shape_.states - 1) + (held_[pixel] >= 0 ? 128 : 0));
   }
 
+  std::uint32_t images() const { return shape_.is_grid ? 1 : std::min(sampler_->chains(), most_images); }
   /// How many images a row and a column of the sheet has.
   std::pair<std::size_t, std::size_t> sheet() const {
-    if (shape_.is_grid) return {1, 1};
-    const std::uint32_t images = std::min(sampler_->chains(), most_images);
-    const auto columns = static_cast<std::size_t>(std::ceil(std::sqrt(images)));
-    return {columns, (images + columns - 1) / columns};
+    const auto columns = static_cast<std::size_t>(std::ceil(std::sqrt(images())));
+    return {columns, (images() + columns - 1) / columns};
   }
 
   void make_frame() {
     const Clock::time_point start = Clock::now();
     const auto [columns, rows] = sheet();
     const std::size_t width = columns * (shape_.width + 1) - 1, height = rows * (shape_.height + 1) - 1;
-    std::string state(width * height, '\0');
     const auto bytes = [](std::string& text) {
       return std::span(reinterpret_cast<std::uint8_t*>(text.data()), text.size());
     };
-    bool packed = false;
-    if (columns * rows == 1) {
-      sampler_->read(0, bytes(state));
-      packed = shape_.states == 2 && held_count_ == 0 && shape_.size() >= packed_from;
-      if (packed)
-        state = as_bits(bytes(state));
-      else
-        for (std::size_t p = 0; p < shape_.size(); ++p) bytes(state)[p] = shade(bytes(state)[p], p);
+    std::string state;
+    values_.resize(shape_.size());
+    const bool packed =
+        images() == 1 && shape_.states == 2 && held_count_ == 0 && shape_.size() >= packed_from;
+    if (packed) {
+      sampler_->read(0, values_);
+      state = as_bits(values_);
     } else {
-      std::vector<std::uint8_t> image(shape_.size());
-      for (std::uint32_t chain = 0; chain < std::min(sampler_->chains(), most_images); ++chain) {
-        sampler_->read(chain, image);
+      state.resize(width * height);
+      for (std::uint32_t chain = 0; chain < images(); ++chain) {
+        sampler_->read(chain, values_);
         const std::size_t left = chain % columns * (shape_.width + 1),
                           top = chain / columns * (shape_.height + 1);
-        for (std::size_t p = 0; p < image.size(); ++p)
-          bytes(state)[(top + p / shape_.width) * width + left + p % shape_.width] = shade(image[p], p);
+        for (std::size_t y = 0, p = 0; y < shape_.height; ++y)
+          for (std::size_t x = 0; x < shape_.width; ++x, ++p)
+            bytes(state)[(top + y) * width + left + x] = shade(values_[p], p);
       }
     }
     // A change is seen at once.
@@ -413,8 +414,9 @@ class LivePicture::Engine {
   PictureTerms terms_;
   std::vector<std::int16_t> held_;
   std::int64_t held_count_ = 0;
-  bool fresh_ = true;  ///< something was changed since the mean was taken
-  double level_ = 0;   ///< the mean of the mean
+  bool fresh_ = true;                 ///< something was changed since the mean was taken
+  double level_ = 0;                  ///< the mean of the mean
+  std::vector<std::uint8_t> values_;  ///< of the chain that is read
   std::shared_ptr<const std::string> mean_;
   std::uint64_t mean_version_ = 0;
   Clock::time_point meant_{};

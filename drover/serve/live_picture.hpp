@@ -60,7 +60,7 @@ class LivePicture {
   /// Since the sampler began.
   std::uint64_t sweeps();
 
-  static constexpr double most_frames = 10.2, most_means = 2;
+  static constexpr double most_frames = 10.2, most_means = 1;
   static constexpr double least_temperature = 0.01, most_temperature = 1000, most_field = 1000;
   static constexpr std::uint32_t most_images = 64;
   static constexpr std::size_t packed_from = std::size_t{1} << 16;

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <memory>
 #include <optional>
 
 #include "drover/core/error.hpp"
@@ -17,26 +19,48 @@ namespace drover {
 
 namespace {
 
-/// Options with their description, for what an answer says of them.
-struct DescribedOptions {
-  DescribedOptions(const InferenceOptions& given, Task task) : options(given) {
-    describe(list, options, task);
+/// Options with their description, for what an answer says of them. A description takes as long as a small model's
+/// answer, so a thread keeps the ones it has made; a question within a question has its own.
+class DescribedOptions {
+ public:
+  DescribedOptions(const InferenceOptions& given, Task task) : task_(task) {
+    std::vector<std::unique_ptr<Described>>& kept = kept_of(task);
+    if (kept.empty()) {
+      described_ = std::make_unique<Described>();
+      describe(described_->list, described_->options, task);
+    } else {
+      described_ = std::move(kept.back());
+      kept.pop_back();
+    }
+    described_->options = given;
   }
+  ~DescribedOptions() { kept_of(task_).push_back(std::move(described_)); }
   DescribedOptions(const DescribedOptions&) = delete;
   DescribedOptions& operator=(const DescribedOptions&) = delete;
 
+  const OptionList& list() const { return described_->list; }
   /// The options that other methods heed and `ran` does not are left out.
   Details resolved(const Details& settled, const Method* ran = nullptr) const {
     Details values;
-    add_stated(options, values);
-    const Details given = option_values(list, settled);
+    add_stated(described_->options, values);
+    const Details given = option_values(list(), settled);
     for (const auto& [name, value] : given.entries())
       if (ran == nullptr || !is_unheeded(*ran, name)) values[name] = value;
     return values;
   }
 
-  InferenceOptions options;
-  OptionList list;  ///< bound to them
+ private:
+  struct Described {
+    InferenceOptions options;
+    OptionList list;  ///< bound to them
+  };
+  static std::vector<std::unique_ptr<Described>>& kept_of(Task task) {
+    thread_local std::map<Task, std::vector<std::unique_ptr<Described>>> kept;
+    return kept[task];
+  }
+
+  Task task_;
+  std::unique_ptr<Described> described_;
 };
 
 /// Marginal MAP has no method of its own in the registry: it heeds the seed and the memory limit alone.
@@ -186,7 +210,7 @@ Answer answer_question(const Model& model, const InferenceOptions& options, Task
     }
     fill_run(result, answer);
     provenance.options = described.resolved(result.resolved, &ran);
-    for (const std::string& name : unused_options(ran, task, described.list))
+    for (const std::string& name : unused_options(ran, task, described.list()))
       provenance.warnings.push_back(
           fmt::format("the option {} has no effect: method {} does not use it", name, ran.name));
     if (control.stop_requested()) provenance.warnings.emplace_back("interrupted: this is the result so far");

@@ -28,7 +28,7 @@ DynamicModel dynamic_model(const Model& stated, const StreamOptions& options, co
     throw Error(ErrorKind::misfit, name + ": stream takes no variables of a single state");
   if (const std::string why_not = DynamicModel::why_not(graph); !why_not.empty())
     throw Error(ErrorKind::misfit, name + ": stream cannot run this model: " + why_not);
-  DynamicModel model(graph, options.seed, options.half_life);
+  DynamicModel model(graph, options.seed, options.half_life, control);
   for (std::size_t e = 0; e < evidence.size(); ++e) model.clamp(evidence.variables[e], evidence.values[e]);
   return model;
 }

@@ -205,6 +205,8 @@ def from_bqm(bqm: Any, quadratic: Mapping[Any, float] | None = None, *, vartype:
         linear, pairwise = bqm, quadratic or {}
         if vartype is None:
             raise UsageError("vartype: expected SPIN or BINARY beside plain dicts")
+    elif not hasattr(bqm, "quadratic"):
+        raise UsageError(f"bqm: expected a binary quadratic model or a dict of biases, found {type(bqm).__name__}")
     else:
         linear, pairwise, vartype, offset = bqm.linear, bqm.quadratic, bqm.vartype, float(bqm.offset)
     kind = getattr(vartype, "name", vartype)

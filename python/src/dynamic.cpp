@@ -30,7 +30,7 @@ class DynamicTalk {
       const std::string why_not = DynamicModel::why_not(graph);
       if (!why_not.empty())
         throw Error(ErrorKind::misfit, "a DynamicModel cannot run this model: " + why_not);
-      return std::make_unique<DynamicModel>(graph, seed, half_life);
+      return std::make_unique<DynamicModel>(graph, seed, half_life, control);
     });
     run.raise_if_interrupted();
     stream_ = std::make_unique<EditStream>(*model_, stated->model.variable_names, EditStreamOptions{},

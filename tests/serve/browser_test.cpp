@@ -115,6 +115,97 @@ TEST_F(LiveBrowser, QuestionsOfThePanels) {
   keep("serve-panels");
 }
 
+TEST_F(LiveBrowser, CasesAreKeptAndCompared) {
+  open(live_example());
+  const std::string panel = "document.querySelectorAll('aside details')[5]";
+  browser_->run(panel + ".open = true");
+  click(row(3, 1));
+  expect_bars(2, {observed(3, 1)});
+  browser_->run(named("Keep this case") + ".click()");
+  click(row(1, 0));
+  expect_bars(3, {observed(3, 1), observed(1, 0)});
+  browser_->run(named("Keep this case") + ".click()");
+  click(named("Clear"));
+  expect_bars(4, {});
+  browser_->run(
+      "document.querySelector('[data-variable=\"2\"] .head').dispatchEvent(new MouseEvent('click', { "
+      "bubbles: true }))");
+  const std::string cells =
+      "Array.from(" + panel +
+      ".querySelectorAll('tbody tr'), (row) => Array.from(row.querySelectorAll('td'), (cell) "
+      "=> cell.textContent))";
+  ASSERT_TRUE(browser_->wait_for(cells + ".length === 2"));
+  // A column per case, and one of what is seen now.
+  const std::vector<std::vector<Finding>> cases = {{observed(3, 1)}, {observed(3, 1), observed(1, 0)}, {}};
+  const json shown = browser_->run(cells);
+  for (Value k = 0; k < 2; ++k) {
+    ASSERT_EQ(shown[k].size(), cases.size());
+    for (std::size_t c = 0; c < cases.size(); ++c)
+      EXPECT_NEAR(std::stod(shown[k][c].get<std::string>()),
+                  100 * exact_->marginals(cases[c]).probabilities[2][k], 0.06)
+          << k << " " << c;
+  }
+  browser_->run("document.querySelector('[aria-label=\"Forget Case 1\"]').click()");
+  browser_->run(named("Keep this case") + ".click()");
+  EXPECT_EQ(browser_->run("Array.from(" + panel + ".querySelectorAll('li .link'), (one) => one.textContent)"),
+            json::parse(R"(["Case 2", "Case 3"])"));
+  browser_->run(named("Case 2") + ".click()");
+  expect_bars(5, cases[1]);
+}
+
+TEST_F(LiveBrowser, ALargeNetworkIsShownByNeighbourhoods) {
+  Edges edges;
+  edges.variables = 800;
+  for (VariableId v = 1; v < 800; ++v) edges.add((v - 1) / 2, v);
+  Model model = ising(edges, Draw::constant(0.4), Draw::normal(0, 0.5), 1);
+  model_ = model;
+  serve(model, LiveOptions{.input = "tree.uai"});
+  const std::string count = "document.querySelectorAll('.node').length",
+                    part = "document.querySelector('.part')";
+  ASSERT_TRUE(browser_->wait_for(count + " === 120"));
+  EXPECT_EQ(browser_->run(part + ".textContent"), "120 of 800 variables: find one to see what is around it");
+  EXPECT_EQ(browser_->run("document.querySelector('[data-variable=\"799\"]')"), nullptr);
+  const auto find = [&](const char* name) {
+    browser_->run(
+        fmt::format("(() => {{ const field = document.getElementById('find'); field.value = '{}'; "
+                    "field.form.requestSubmit(); }})()",
+                    name));
+  };
+  find("799");
+  ASSERT_TRUE(browser_->wait_for("document.querySelector('[data-variable=\"799\"]')"));
+  EXPECT_EQ(browser_->run(count), 120);
+  // A click there moves the bars of its neighbours to the exact numbers.
+  ExactNetwork exact(model, std::size_t{1} << 30);
+  const int asked = browser_->run("window.droverTimes.length");
+  click(row(799, 1));
+  ASSERT_TRUE(browser_->wait_for(fmt::format("window.droverTimes.length > {}", asked)));
+  const std::vector<Finding> found = {observed(799, 1)};
+  const double p = exact.marginals(found).probabilities[399][1];
+  find("399");  // what is out of sight is not drawn
+  const std::string bar = row(399, 1) + ".querySelector('.bar').getAttribute('width') / " + row(399, 1) +
+                          ".querySelector('.room').getAttribute('width')";
+  ASSERT_TRUE(browser_->wait_for(bar + " > 0"));
+  EXPECT_NEAR(browser_->run(bar).get<double>(), p, 1e-9);
+}
+
+TEST_F(LiveBrowser, TheNetworkIsZoomedAndMoved) {
+  open(live_example());
+  const std::string left = "document.querySelector('[data-variable=\"0\"]').getBoundingClientRect().",
+                    width = left + "width";
+  const double fitted = browser_->run(width);
+  click("document.querySelector('[aria-label=\"Zoom in\"]')");
+  EXPECT_NEAR(browser_->run(width).get<double>(), 1.3 * fitted, 0.02 * fitted);
+  click("document.querySelector('[aria-label=\"Zoom out\"]')");
+  click("document.querySelector('[aria-label=\"Zoom out\"]')");
+  EXPECT_NEAR(browser_->run(width).get<double>(), fitted / 1.3, 0.02 * fitted);
+  const double x = browser_->run(left + "x");
+  const auto [corner_x, corner_y] = std::pair<double, double>{30, 700};  // nothing lies there
+  browser_->drag(corner_x, corner_y, corner_x + 100, corner_y);
+  EXPECT_NEAR(browser_->run(left + "x").get<double>(), x + 100, 2);
+  click(named("Fit"));
+  EXPECT_NEAR(browser_->run(width).get<double>(), fitted, 1e-6);
+}
+
 TEST_F(LiveBrowser, ImpossibleEvidenceIsSaid) {
   Model model = live_example();
   open(model);

@@ -7,6 +7,7 @@ export function panels(side, api) {
     best = section("Most probable state"), next = section("What to ask next"), cases = section("Cases"), code = section("Copy");
   side.append(evidence.node, variable.node, joint.node, best.node, next.node, cases.node, code.node);
   const kept = [];
+  let keptSoFar = 0;
   let asked = 0;
 
   function section(title, open) {
@@ -160,7 +161,7 @@ export function panels(side, api) {
   // ---- cases ---------------------------------------------------------------------------------------------
   function showCases() {
     const keep = button("Keep this case", () => {
-      kept.push({ name: "Case " + (kept.length + 1), findings: new Map(state.findings), log: state.answer ? state.answer.log_evidence : null, p: new Map(Array.from(state.nodes.values(), (node) => [node.id, node.p])) });
+      kept.push({ name: "Case " + ++keptSoFar, findings: new Map(state.findings), log: state.answer ? state.answer.log_evidence : null, p: new Map(Array.from(state.nodes.values(), (node) => [node.id, node.p])) });
       showCases();
     });
     const node = nodeOf(state.selected);

@@ -31,6 +31,7 @@
 #include <vector>
 
 #include "drover/compile/graph.hpp"
+#include "drover/core/run_control.hpp"
 #include "drover/sample/dual/dynamic_tables.hpp"
 #include "drover/sample/dual/slot_table.hpp"
 
@@ -43,7 +44,9 @@ class DynamicModel {
 
   explicit DynamicModel(std::uint64_t seed, double half_life = 100);
   /// Of a graph that fits; variable v has id v, factors have ids from 0: spin pairs, Potts pairs, tables.
-  DynamicModel(const Graph& graph, std::uint64_t seed, double half_life = 100);
+  /// The control ends it by Error stopped.
+  DynamicModel(const Graph& graph, std::uint64_t seed, double half_life = 100,
+               const RunControl& control = no_control());
 
   /// Why a graph cannot be one; empty: it can.
   static std::string why_not(const Graph& graph);

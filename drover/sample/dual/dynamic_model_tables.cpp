@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "drover/core/parallel.hpp"
+#include "drover/core/stop_check.hpp"
 #include "drover/sample/dual/dynamic_model.hpp"
 #include "drover/sample/lane_random.hpp"
 
@@ -56,18 +57,29 @@ std::string DynamicModel::why_not(const Graph& graph) {
   return "";
 }
 
-DynamicModel::DynamicModel(const Graph& graph, std::uint64_t seed, double half_life)
+DynamicModel::DynamicModel(const Graph& graph, std::uint64_t seed, double half_life,
+                           const RunControl& control)
     : DynamicModel(seed, half_life) {
   assert(why_not(graph).empty());
-  for (VariableId v = 0; v < graph.size(); ++v) add_variable(graph.unary_of(v));
+  StopCheck check(control, "the model", "was laid out");
+  for (VariableId v = 0; v < graph.size(); ++v) {
+    check.step();
+    add_variable(graph.unary_of(v));
+  }
   const SpinPairs& spins = graph.spin_pairs;
-  for (std::size_t p = 0; p < spins.size(); ++p)
+  for (std::size_t p = 0; p < spins.size(); ++p) {
+    check.step();
     add_factor(spins.first[p], spins.second[p], spins.couplings[p]);
+  }
   const PottsPairs& potts = graph.potts_pairs;
-  for (std::size_t p = 0; p < potts.size(); ++p)
+  for (std::size_t p = 0; p < potts.size(); ++p) {
+    check.step();
     add_potts(potts.first[p], potts.second[p], potts.couplings[p]);
-  for (std::size_t f = 0; f < graph.tables.size(); ++f)
+  }
+  for (std::size_t f = 0; f < graph.tables.size(); ++f) {
+    check.step(graph.tables.values(f).size());
     add_factor(graph.tables.scope(f)[0], graph.tables.scope(f)[1], graph.tables.values(f));
+  }
 }
 
 bool DynamicModel::is_wide(std::uint32_t slot) const {
