@@ -50,7 +50,9 @@ double bytes_with(const MemoryPrice& price, const Problem& problem, Task task, s
   const std::uint32_t lanes = long_chains ? 1 : price.lanes;
   const auto held = static_cast<double>((chains + lanes - 1) / lanes * lanes);
   std::size_t entries = 0;
-  for (std::uint32_t states : graph.cardinalities) entries += states == 2 ? 1 : states;
+  const bool means =
+      long_chains && price.method == "gibbs" && !price.spins && !problem.options().state_values.empty();
+  for (std::uint32_t states : graph.cardinalities) entries += means || states == 2 ? 1 : states;
   return bytes +
          held * (price.per_state_of_chain * static_cast<double>(graph.unary.size()) +
                  sizeof(float) * static_cast<double>(entries)) +

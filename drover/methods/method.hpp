@@ -21,6 +21,9 @@ namespace drover {
 
 struct ChainOptions;  // drover/run/chain_run.hpp
 
+/// As the options say, or half of the machine's memory.
+std::size_t memory_limit_bytes(const InferenceOptions& options);
+
 /// A compiled model, the options of a run, and the facts about the model that methods ask for, each worked
 /// out once, when first asked; from any thread.
 class Problem {

@@ -118,11 +118,15 @@ Graph Problem::table_graph(const Evidence& decided) const {
   return tables.gates.size() > 0 && can_expand_gates(tables) ? expand_gates(tables) : tables;
 }
 
-std::size_t Problem::memory_limit_bytes() const {
-  if (options_.memory_limit) return static_cast<std::size_t>(*options_.memory_limit * 1e9);
+std::size_t memory_limit_bytes(const InferenceOptions& options) {
+  if (options.memory_limit) return static_cast<std::size_t>(*options.memory_limit * 1e9);
   static const std::size_t half = static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES)) *
                                   static_cast<std::size_t>(sysconf(_SC_PAGE_SIZE)) / 2;
   return half;
+}
+
+std::size_t Problem::memory_limit_bytes() const {
+  return drover::memory_limit_bytes(options_);
 }
 
 const ExactPlan& Problem::exact_plan() const {

@@ -82,6 +82,17 @@ double mean_level(std::span<const double> p) {
   return mean;
 }
 
+/// The model has a number for every level of every pixel.
+void check_memory(std::size_t pixels, std::uint32_t levels, const InferenceOptions& options) {
+  const double needed = static_cast<double>(sizeof(double)) * static_cast<double>(pixels) * levels,
+               limit = static_cast<double>(memory_limit_bytes(options));
+  if (needed <= limit) return;
+  throw Error(ErrorKind::misfit,
+              fmt::format("method {} needs a model of {} pixels with {} levels each: about {:.3g} GB, the "
+                          "memory limit is {:.3g} GB; auto needs none, fewer levels a smaller one",
+                          options.method, pixels, levels, needed / 1e9, limit / 1e9));
+}
+
 /// Fills result.mean; returns what the run says of itself.
 RunFacts run_method(const Problem& problem, const Method& method, Task task, std::uint32_t states,
                     const RunControl& control, std::vector<double>& mean) {
@@ -266,6 +277,7 @@ Denoised denoise(const GreyImage& image, const DenoiseOptions& options, const Ru
       return;
     }
     InferenceOptions inference = with_defaults(options.inference);
+    check_memory(result.noisy.values.size(), options.levels, inference);
     inference.start = most_likely_states(result.noisy, options.levels);
     Graph graph = denoising_graph(result.noisy, result.sigma, options.levels, result.coupling,
                                   options.truncation, control);

@@ -74,6 +74,22 @@ TEST(MemoryNeed, ATableThatFactorsShareIsHeldOnce) {
   }
 }
 
+/// One chain that is asked for means of values holds a number per variable, not one per state.
+TEST(MemoryNeed, MeansOfValuesTakeLessThanMarginals) {
+  constexpr std::uint32_t states = 64;
+  const Model model = potts(grid_edges(110, 100, false), states, Draw::constant(0.3), Draw::constant(0), 1);
+  InferenceOptions options{.method = "gibbs"};
+  options.chains.count = 1;
+  const Method& method = method_named("gibbs");
+  const double marginals = needed_bytes(method, Problem(model, {}, options), Task::marginals);
+  options.state_values.assign(states, 1);
+  const double means = needed_bytes(method, Problem(model, {}, options), Task::marginals);
+  // 8 to 16 segments, one of them open, of so many numbers.
+  EXPECT_NEAR(marginals - means, 17.0 * sizeof(float) * (states - 1) * 11'000, 0.5 * (marginals - means));
+  options.memory_limit = 0.5 * (marginals + means) / 1e9;
+  EXPECT_EQ(why_not(method, Problem(model, {}, options), Task::marginals), "");
+}
+
 TEST(MemoryNeed, IsKnownOfEveryMethodButTheSearches) {
   const Model model = ising(grid_edges(5, 5, false), Draw::constant(0.3), Draw::constant(0.1), 1);
   const Problem problem(model, {}, {});

@@ -45,6 +45,23 @@ TEST(DenoiseTask, ExactIsTheMeanOfTheModel) {
     }
 }
 
+TEST(DenoiseTask, AModelBeyondTheMemoryLimitIsRefusedBeforeItIsMade) {
+  DenoiseOptions options{.levels = 64};
+  options.inference.method = "gibbs";
+  options.inference.memory_limit = 0.001;
+  try {
+    denoise(random_image(64, 64, 1), options);
+    ADD_FAILURE();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::misfit);
+    EXPECT_NE(std::string(error.what()).find("4096 pixels with 64 levels each: about 0.0021 GB"),
+              std::string::npos)
+        << error.what();
+  }
+  options.inference.method = "auto";
+  EXPECT_EQ(denoise(random_image(64, 64, 1), options).mean.size(), 4096U);
+}
+
 TEST(DenoiseTask, MeasuresAndJudges) {
   GreyImage truth = random_image(24, 24, 1);
   for (std::size_t p = 0; p < truth.size(); ++p) truth.levels[p] = p % 24 < 12 ? 0 : 1;
