@@ -3,10 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 
 #include "drover/compile/graph.hpp"
+#include "drover/core/checksum.hpp"
 #include "drover/core/error.hpp"
 #include "drover/core/random.hpp"
 #include "drover/io/spin_parts.hpp"
@@ -211,6 +213,15 @@ TEST(Parts, GoesOnFromACheckpointOfAnotherNumberOfRanks) {
       std::ofstream(part, std::ios::binary) << changed;
       expect_refused(folder, fmt::format("byte {}", at));
     }
+    // One of another sweep, whole in itself: the second number, and the checksum that fits.
+    std::string later = content;
+    later[8] = static_cast<char>(later[8] + 1);
+    Checksum sum;
+    sum.add(later.data(), later.size() - sizeof(std::uint64_t));
+    const std::uint64_t fitting = sum.value();
+    std::memcpy(later.data() + later.size() - sizeof(fitting), &fitting, sizeof(fitting));
+    std::ofstream(part, std::ios::binary) << later;
+    expect_refused(folder, "a part of another sweep");
     std::ofstream(part, std::ios::binary) << testing::read_whole(place.file("state.1.part-00001"));
     expect_refused(folder, "an earlier part");
     std::ofstream(part, std::ios::binary) << content;
