@@ -137,6 +137,10 @@ def test_bqm_by_its_attributes():
     same = dv.from_bqm({0: 1.0, 1: -0.5}, {(0, 1): 0.25}, vartype="SPIN", offset=2.0)
     np.testing.assert_array_equal(marginals_of(dv.from_bqm(Bqm())), marginals_of(same))
     np.testing.assert_array_equal(marginals_of(dv.convert(Bqm())), marginals_of(same))
+    with pytest.raises(dv.UsageError, match="found tuple"):
+        dv.from_bqm(({0: 1.0}, {}))
+    with pytest.raises(dv.UsageError, match="vartype"):
+        dv.from_bqm({0: 1.0}, {})
 
 
 def sprinkler_by_hand():
