@@ -34,7 +34,10 @@ class DescribedOptions {
     }
     described_->options = given;
   }
-  ~DescribedOptions() { kept_of(task_).push_back(std::move(described_)); }
+  ~DescribedOptions() {
+    described_->options = {};  // evidence and starts may be large
+    kept_of(task_).push_back(std::move(described_));
+  }
   DescribedOptions(const DescribedOptions&) = delete;
   DescribedOptions& operator=(const DescribedOptions&) = delete;
 
