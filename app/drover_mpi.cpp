@@ -53,6 +53,8 @@ int main(int argc, char** argv) {
   const bool is_first = session.ranks().is_first();
   drover::app::set_forwarded_to_terminal(is_first && launcher_has_terminal());
   const drover::app::Outcome outcome = drover::app::run_command(argc, argv);
+  // What is said is settled: mpirun signals the others as soon as one of them has gone with an error.
+  drover::app::expect_result();
   const bool failed = !outcome.error.empty();
   if (failed && is_first) drover::app::print_error(outcome.error);
   if (!session.end(!failed)) {

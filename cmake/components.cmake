@@ -124,7 +124,7 @@ function(drover_component name)
   set(sources ${ARGN})
   if(DROVER_FUZZ)  # readers, and what they read into
     list(FILTER sources INCLUDE REGEX
-         "/drover/((core|model|compile|diagnose|io|image)/|herd/(features|consistency)|numeric/|text/(corpus|demo_corpus|tokeniser|word_counts)|tag/(conll|entities|tagged_text|feature_templates|crf_features|crf_file|crf_model|crf_chain|crf_rows)|sample/(lane_random|dual/(dynamic_|bond_law))|run/edit_stream)")
+         "/drover/((core|model|compile|diagnose|io|image)/|herd/(features|consistency)|numeric/|text/(corpus|demo_corpus|text_model_file|tokeniser|word_counts)|tag/(conll|entities|tagged_text|feature_templates|crf_features|crf_file|crf_model|crf_chain|crf_rows)|sample/(lane_random|dual/(dynamic_|bond_law))|run/(edit_stream|part_log|checkpoint|draw_journal))")
   endif()
   drover_speed_up(${sources})
   add_library(drover_${name} STATIC ${sources})

@@ -18,13 +18,21 @@ inline std::string_view as_text(const std::uint8_t* data, std::size_t size) {
 /// Small chunks, so that tokens cross their borders often.
 inline constexpr std::size_t chunk = 256;
 
-inline int read_and_compile(const std::uint8_t* data, std::size_t size, ModelFormat format) {
+/// That the data are bad is an answer.
+template <class Read>
+void attempt(const Read& read) {
   try {
-    TextSource source(as_text(data, size), "input", chunk);
-    compile(read_model(source, format));
+    read();
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::bad_data) throw;
   }
+}
+
+inline int read_and_compile(const std::uint8_t* data, std::size_t size, ModelFormat format) {
+  attempt([&] {
+    TextSource source(as_text(data, size), "input", chunk);
+    compile(read_model(source, format));
+  });
   return 0;
 }
 

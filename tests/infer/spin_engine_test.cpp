@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "drover/core/random.hpp"
 #include "drover/infer/belief_propagation.hpp"
@@ -15,6 +16,7 @@
 #include "drover/infer/spin_rows.hpp"
 #include "drover/infer/tree_reweighted.hpp"
 #include "drover/model/builders.hpp"
+#include "tests/support/stop_questions.hpp"
 
 namespace drover {
 namespace {
@@ -315,6 +317,26 @@ TEST(SpinEngine, StopsWithinAnIteration) {
       EXPECT_EQ(beliefs.iterations(), 0U);
       EXPECT_FALSE(beliefs.converged());
     }
+}
+
+TEST(SpinEngine, MakingAnEngineEndsWhenItIsToldTo) {
+  const Edges edges = grid_edges(300, 300, false);
+  const Graph graph = compile(ising(edges, Draw::normal(0, 1), Draw::normal(0, 1), 7));
+  std::vector<VariableId> order(edges.variables);
+  std::iota(order.begin(), order.end(), 0U);
+  for (const MessageSchedule schedule : every_spin_schedule) {
+    const auto make = [&](const RunControl& control) {
+      SpinProblem problem = problem_of(graph, Semiring::sum);
+      problem.control = &control;
+      spin_engine(problem, schedule,
+                  schedule == MessageSchedule::sequential ? order : std::vector<VariableId>());
+    };
+    // Every pair is gone through twice or more, and 16,384 steps are one question.
+    const std::size_t asked = testing::count_questions(make);
+    EXPECT_GE(asked, 2 * edges.size() / 16384);
+    for (const std::size_t after : {std::size_t{0}, asked / 2, asked - 1})
+      testing::expect_end_after(after, make);
+  }
 }
 
 }  // namespace

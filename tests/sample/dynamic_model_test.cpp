@@ -6,8 +6,10 @@
 #include <cmath>
 #include <map>
 
+#include "drover/model/builders.hpp"
 #include "tests/support/kernel_test.hpp"
 #include "tests/support/random_models.hpp"
+#include "tests/support/stop_questions.hpp"
 
 namespace drover {
 namespace {
@@ -540,6 +542,16 @@ TEST(DynamicModel, SameBitsForAnyNumberOfThreads) {
     });
     EXPECT_EQ(results.back(), results.front());
   }
+}
+
+TEST(DynamicModel, MakingItEndsWhenItIsToldTo) {
+  const Graph graph = compile(ising(grid_edges(200, 200, false), Draw::normal(0, 1), Draw::normal(0, 1), 7));
+  const auto make = [&](const RunControl& control) { DynamicModel(graph, 1, 100, control); };
+  // 40,000 variables and 79,600 pairs; 16,384 of them are one question.
+  const std::size_t asked = testing::count_questions(make);
+  EXPECT_GE(asked, 7U);
+  for (const std::size_t after : {std::size_t{0}, asked / 2, asked - 1})
+    testing::expect_end_after(after, make);
 }
 
 }  // namespace
