@@ -43,7 +43,7 @@ test: setup ## build, then run every test and a short fuzzing of each reader
 	cmake --build build -j$(JOBS) --target drover_command drover_experiments && wait $$packages
 	@$(CONFIGURE) release > /dev/null
 	@cmake --build build -j$(JOBS)
-	@ctest --preset release -j$$(($(JOBS) + 1))  # a third of the tests' time is waiting: for browsers, signals, other processes
+	@ctest --preset release -j$$(($(JOBS) + 2))  # a third of the tests' time is waiting: for browsers, signals, other processes
 	@$(CONFIGURE) fuzz > /dev/null
 	@cmake --build build-fuzz -j$(JOBS)
 	@tools/fuzz --repeatable
