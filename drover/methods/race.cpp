@@ -73,6 +73,9 @@ constexpr double staying_share[] = {0.25, 0.4, 0.6};
 constexpr double burn_in_share = 0.25, burn_in_times = 10;
 constexpr double most_dual_entries = 20'000;
 constexpr std::size_t large_model = 100'000;
+// To make the chains of a sampler and touch their sums, in units of work for each value of a variable.
+constexpr double layout_cost = 4;
+constexpr std::uint32_t few_chains = 8;
 
 struct Contestant {
   const Method* method = nullptr;
@@ -94,6 +97,8 @@ class Race {
     target_mcse_ = chains.target_mcse.value_or(0);
     by_sweeps_ = chains.sweeps.has_value();
     stage_.watch([this](const Progress& progress) { report(progress); });
+    until_limit_.share_with(control.ranks());
+    until_limit_.stop_when([this] { return control_.stop_requested(); });
   }
 
   MarginalsResult run();
@@ -128,6 +133,15 @@ class Race {
   double work_left(const Contestant& one) const;
   /// What the pilot of one that has not entered yet will cost, about.
   double pilot_work(const Contestant& one) const;
+  /// To lay out so many chains.
+  double layout_work(double chains) const {
+    return layout_cost * chains * static_cast<double>(problem_.graph().unary.size());
+  }
+  /// Whether so much work would take more of the time that is left than pilots may.
+  bool is_too_long(double work) const {
+    return control_.has_time_limit() && work > most_heats_share[0] * 1e9 * control_.seconds_left();
+  }
+  bool hurries() const;
   /// How many have run, if only for their pilot.
   std::size_t ran() const {
     return static_cast<std::size_t>(
@@ -164,6 +178,8 @@ class Race {
   const Problem& problem_;
   const RunControl& control_;
   RunControl stage_{control_};
+  RunControl until_limit_{problem_.control()};  ///< the method itself is to end a little earlier
+  SweepSize size_ = sweep_size(problem_.graph());
   double target_rhat_, target_mcse_;
   bool by_sweeps_;
   std::size_t escalations_ = 0;
@@ -172,6 +188,7 @@ class Race {
   double work_ = 0;       ///< counted, of all contestants
   double heat_work_ = 0;  ///< what each contestant of the last heat has done
   std::string phase_ = "pilot";
+  bool left_out_ = false;  ///< a sampler, for want of time
   Contestant* winner_ = nullptr;
   MarginalsResult result_;
 };
@@ -182,17 +199,20 @@ void Race::add(std::string_view method, std::size_t block_entries) {
   one.name = method;
   if (block_entries > 0) one.name += fmt::format(" (tables of {})", block_entries);
   one.entry.method = one.name;
+  // Whether it fits takes a while to find out on a large model.
+  const bool too_long =
+      problem_.graph().size() > large_model && is_too_long(pilot_work(one) + layout_work(64));
+  if (too_long && !by_sweeps_ && !contestants_.empty()) {
+    left_out_ = true;
+    return;
+  }
   const std::string reason = why_not(*one.method, problem_, Task::marginals);
   if (!reason.empty()) return;
   // Mixtures of large tables take seconds to fit.
-  if (method.ends_with("primal-dual") && sweep_size(problem_.graph()).entries > most_dual_entries) return;
+  if (method.ends_with("primal-dual") && size_.entries > most_dual_entries) return;
   const Chains& chains = problem_.options().chains;
   one.options.seed = problem_.options().seed;
-  // To lay out the usual chains of a large model, and sweep them a few times, takes longer than to read it did: where not
-  // much more time than that is left, a few long chains have an answer sooner.
-  const bool hurries = control_.has_time_limit() && control_.seconds_left() < 2.5 * control_.seconds();
-  const bool few = method == "gibbs" && hurries && !by_sweeps_ && problem_.graph().size() > large_model;
-  one.options.chains = chains.count.value_or(few ? 8 : 0);
+  one.options.chains = chains.count.value_or(method == "gibbs" && hurries() ? few_chains : 0);
   one.options.thin = chains.thin;
   one.options.burn_in = chains.burn_in.value_or(4);
   one.options.score_every = 8;
@@ -203,6 +223,19 @@ void Race::add(std::string_view method, std::size_t block_entries) {
   contestants_.push_back(std::move(one));
 }
 
+// To lay out the usual chains of a large model, and sweep them a few times, takes longer than to read it did: where not
+// much more time than that is left, a few long chains have an answer sooner. Reading counts: the clock is the whole
+// run's, which tells how busy the machine is.
+bool Race::hurries() const {
+  if (!control_.has_time_limit() || by_sweeps_ || problem_.graph().size() <= large_model) return false;
+  const std::uint32_t usual = method_named("gibbs").usual_chains(problem_);
+  if (usual <= few_chains) return false;
+  const double sweeps =
+      static_cast<double>(least_sweeps) * sweep_cost("gibbs", problem_.graph().is_spin(), size_);
+  return is_too_long(layout_work(usual) + usual * sweeps) ||
+         control_.seconds_left() < 2.5 * problem_.control().seconds();
+}
+
 // Each contestant's kernel lives in the frames of its `enter`; the next contestant enters inside of it, and
 // `then` runs when all are there.
 void Race::enter(std::size_t k, const std::function<void()>& then) {
@@ -211,7 +244,8 @@ void Race::enter(std::size_t k, const std::function<void()>& then) {
   play_on(k);
   bool entered = false;
   const Contestant* best = leader();
-  const bool late = k > 0 && heats_are_over();
+  const bool late =
+      k > 0 && (heats_are_over() || (best != nullptr && !by_sweeps_ && is_too_long(pilot_work(one))));
   const bool useless = !by_sweeps_ && best != nullptr && work_left(*best) <= pilot_odds * pilot_work(one);
   if (late)
     one.entry.note = "no time was left for its pilot";
@@ -227,8 +261,10 @@ void Race::enter(std::size_t k, const std::function<void()>& then) {
         first_pilot(one);
         enter(k + 1, then);
       };
+      // Whoever enters first has an answer soon after, if anyone has.
+      const RunControl& entering = work_ == 0 ? until_limit_ : stage_;
       one.facts = one.second == nullptr
-                      ? one.method->enter(problem_, one.options, stage_, use)
+                      ? one.method->enter(problem_, one.options, entering, use)
                       : enter_mixture(*one.method, *one.second, problem_, one.options, stage_, use);
     }
   } catch (const Error& error) {
@@ -399,8 +435,8 @@ double Race::pilot_work(const Contestant& one) const {
   const bool tempers = one.method->name == "tempering";
   const double chains = tempers ? 256 : 64;
   const auto sweeps = static_cast<double>(least_sweeps + (tempers ? tuning_sweeps : 0));
-  const double sweep = sweep_cost((one.second == nullptr ? one.method : one.second)->name,
-                                  problem_.graph().is_spin(), sweep_size(problem_.graph()));
+  const double sweep =
+      sweep_cost((one.second == nullptr ? one.method : one.second)->name, problem_.graph().is_spin(), size_);
   // Larger tables: as those before them, and more.
   double larger = 0;
   for (const Contestant& other : contestants_)
@@ -586,7 +622,9 @@ std::string Race::reason(const Contestant& winner) const {
     if (&one != &winner && std::isfinite(one.entry.ess_per_work) &&
         (second == nullptr || one.entry.ess_per_work > second->entry.ess_per_work))
       second = &one;
-  if (second == nullptr) return "the only sampler that ran";
+  if (second == nullptr)
+    return left_out_ ? "a pilot of any other sampler would take too much of the time"
+                     : "the only sampler that ran";
   if (!(second->entry.ess_per_work > 0) || !std::isfinite(winner.entry.ess_per_work))
     return fmt::format("its chains moved in a race of {} samplers", contestants_.size());
   return fmt::format("it gave {:.2g} times the effective samples per work of {}, the next of {} samplers",

@@ -274,6 +274,27 @@ TEST(Race, AnswersWhenTheTimeIsUpBeforeItBegins) {
   for (double p : answer.probabilities.values()) EXPECT_TRUE(p >= 0 && p <= 1);
 }
 
+// The usual chains of a large model take longer to lay out than the time allows: a few long ones have an answer, and no
+// time goes into samplers whose pilots do not fit.
+TEST(Race, GoesStraightOnWithFewChainsWhereALargeModelLeavesLittleTime) {
+  const Model model = ising(grid_edges(600, 500, false), Draw::normal(0, 1), Draw::constant(0), 4);
+  RunControl control;
+  control.limit_time(2);
+  const Marginals answer = marginals(model, racing(), control);
+  EXPECT_EQ(answer.provenance.method, "gibbs");
+  EXPECT_EQ(answer.chains, 8U);
+  EXPECT_GT(answer.sweeps, 0U);
+  EXPECT_EQ(answer.race.size(), 1U);
+  EXPECT_NE(answer.provenance.because.find("too much of the time"), std::string::npos)
+      << answer.provenance.because;
+  // What is asked for stands.
+  InferenceOptions options = racing();
+  options.chains.count = 4;
+  RunControl again;
+  again.limit_time(2);
+  EXPECT_EQ(marginals(model, options, again).chains, 4U);
+}
+
 // The number of sweeps and chains that is asked for is what the winner runs.
 TEST(Race, HeedsSweepsAndPairs) {
   const Model model = ising(grid_edges(4, 4, false), Draw::normal(0, 0.5), Draw::normal(0, 0.3), 5);
