@@ -18,8 +18,8 @@ double log_score_of(const SpinEdges& graph, std::span<const Value> x) {
 
 }  // namespace
 
-PrimalDualEm::PrimalDualEm(SpinEdges graph, bool forest)
-    : graph_(std::move(graph)), forest_(forest ? strongest_forest(graph_) : no_forest(graph_)) {
+PrimalDualEm::PrimalDualEm(SpinEdges graph, bool forest, const RunControl& control)
+    : graph_(std::move(graph)), forest_(forest ? strongest_forest(graph_, control) : no_forest(graph_)) {
   for (const auto& edge : graph_.edges) duals_.push_back(dual_of_coupling(edge.coupling));
 }
 

@@ -25,7 +25,7 @@ namespace drover {
 
 class PrimalDualEm {
  public:
-  explicit PrimalDualEm(SpinEdges graph, bool forest = false);
+  explicit PrimalDualEm(SpinEdges graph, bool forest = false, const RunControl& control = no_control());
 
   const SpinEdges& graph() const { return graph_; }
   /// Pairs of the forest.

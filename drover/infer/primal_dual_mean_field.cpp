@@ -27,9 +27,9 @@ constexpr double negligible_covariance = 1e-20;
 
 }  // namespace
 
-PrimalDualMeanField::PrimalDualMeanField(SpinEdges graph, bool forest)
+PrimalDualMeanField::PrimalDualMeanField(SpinEdges graph, bool forest, const RunControl& control)
     : graph_(std::move(graph)),
-      forest_(forest ? strongest_forest(graph_) : no_forest(graph_)),
+      forest_(forest ? strongest_forest(graph_, control) : no_forest(graph_)),
       depth_(graph_.size(), 0) {
   for (const auto& edge : graph_.edges) duals_.push_back(dual_of_coupling(edge.coupling));
   for (std::uint32_t i : forest_.order)

@@ -29,7 +29,8 @@ namespace drover {
 
 class PrimalDualMeanField {
  public:
-  explicit PrimalDualMeanField(SpinEdges graph, bool forest = false);
+  explicit PrimalDualMeanField(SpinEdges graph, bool forest = false,
+                               const RunControl& control = no_control());
 
   struct Beliefs {
     std::vector<double> p;                ///< q_i(1)

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "drover/compile/dual.hpp"
+#include "drover/core/run_control.hpp"
 
 namespace drover {
 
@@ -17,8 +18,9 @@ struct SpinForest {
   std::size_t size = 0;                ///< edges
 };
 
-/// Kruskal's algorithm by |coupling|, then every tree walked from its lowest variable.
-SpinForest strongest_forest(const SpinEdges& graph);
+/// Kruskal's algorithm by |coupling|, then every tree walked from its lowest variable. Raises stopped when the
+/// control ends it.
+SpinForest strongest_forest(const SpinEdges& graph, const RunControl& control = no_control());
 
 /// Without edges: every variable is a root.
 SpinForest no_forest(const SpinEdges& graph);

@@ -1,6 +1,7 @@
 #include "drover/infer/tree_reweighted.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <numeric>
 
 #include "drover/core/parallel.hpp"
@@ -68,7 +69,8 @@ ForestCover cover_by_forests(const FactorGraph& graph, std::uint64_t seed, std::
 }
 
 TreeReweighted tree_reweighted(const Graph& graph, const BeliefOptions& options, std::uint64_t seed,
-                               const OnIteration& on_iteration, const GoOn& go_on) {
+                               const OnIteration& on_iteration, const GoOn& go_on,
+                               const GoOn& go_on_to_bound) {
   const FactorGraph layout = factor_graph(graph);
   const ForestCover cover = cover_by_forests(layout, seed, 16, go_on);
   if (cover.forests.empty()) return {};
@@ -80,6 +82,8 @@ TreeReweighted tree_reweighted(const Graph& graph, const BeliefOptions& options,
   result.iterations = beliefs.iterations();
   result.largest_change = beliefs.largest_change();
   result.forests = cover.forests.size();
+  const auto stopped = [&] { return go_on_to_bound && !go_on_to_bound(); };
+  if (stopped()) return result;
 
   const std::span<const double> messages = beliefs.messages();
   std::vector<double> scales(layout.factor_count());
@@ -95,7 +99,9 @@ TreeReweighted tree_reweighted(const Graph& graph, const BeliefOptions& options,
   for (std::size_t e = 0; e < layout.edge_count(); ++e)
     add_message(shared, e, cover.appearance[layout.factor[e]]);
   std::vector<double> log_z(cover.forests.size());
+  std::atomic<std::size_t> done = 0;
   parallel_for(std::size_t{0}, cover.forests.size(), [&](std::size_t t) {
+    if (stopped()) return;
     const std::vector<char>& forest = cover.forests[t];
     std::vector<double> unary = shared;
     for (std::size_t e = 0; e < layout.edge_count(); ++e)
@@ -104,10 +110,15 @@ TreeReweighted tree_reweighted(const Graph& graph, const BeliefOptions& options,
     BeliefPropagation exact(part, {.schedule = MessageSchedule::sequential, .iterations = 1});
     exact.set_unary(unary);
     exact.set_scales(scales);
-    exact.run();
+    exact.run({}, go_on_to_bound);
+    if (stopped()) return;
     log_z[t] = exact.log_z();
+    ++done;
   });
-  for (double value : log_z) result.upper += value / static_cast<double>(log_z.size());
+  if (done < log_z.size()) return result;
+  double sum = 0;
+  for (double value : log_z) sum += value / static_cast<double>(log_z.size());
+  result.upper = sum;
   return result;
 }
 

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
+#include <utility>
 
 #include "drover/infer/lp_relaxation.hpp"
 #include "drover/infer/mplp.hpp"
@@ -23,13 +25,45 @@ std::string why_not_messages(const Problem& problem, Task) {
   return memory.empty() ? why_not_maximum(problem) : memory;
 }
 
-TreeReweighted run_trw(const Problem& problem, const RunControl& control, RunFacts& facts) {
+// A bound that is all there is to tell may be so late, in seconds.
+constexpr double bound_grace = 0.25;
+
+/// Ends the messages when no more time is left than the bound takes after them, by the time of an iteration.
+class LeavingTimeForBound {
+ public:
+  LeavingTimeForBound(const RunControl& control, OnIteration report)
+      : control_(control), report_(std::move(report)) {}
+  bool operator()(std::uint64_t iteration, double change) {
+    constexpr double iterations_per_bound = 64;
+    const double now = control_.seconds();
+    if (!first_) first_ = {iteration, now};
+    const double each = iteration > first_->first
+                            ? (now - first_->second) / static_cast<double>(iteration - first_->first)
+                            : 0;
+    return report_(iteration, change) && control_.seconds_left() > iterations_per_bound * each;
+  }
+
+ private:
+  const RunControl& control_;
+  OnIteration report_;
+  std::optional<std::pair<std::uint64_t, double>> first_;  ///< iteration, and when it ended
+};
+
+// Marginals need no bound: it is left out when it would keep people waiting.
+TreeReweighted run_trw(const Problem& problem, const RunControl& control, bool for_bound, RunFacts& facts) {
   const Graph& graph = problem.compact_graph();
   const bool is_forest = breadth_first(factor_graph(graph, {}, control), control).is_forest;
+  const double latest = control.seconds() + control.seconds_left() + bound_grace;
+  const GoOn go_on_to_bound = [&] {
+    return for_bound ? !control.stop_requested() && control.seconds() < latest : !control.should_stop();
+  };
+  OnIteration on_iteration = reporting_to(problem, control);
+  if (for_bound) on_iteration = LeavingTimeForBound(control, std::move(on_iteration));
   TreeReweighted run =
       tree_reweighted(graph, belief_options(problem, Semiring::sum, is_forest), problem.options().seed,
-                      reporting_to(problem, control), going_on(control));
-  if (run.forests == 0) fail_stopped(control, "tree-reweighted belief propagation");
+                      on_iteration, going_on(control), go_on_to_bound);
+  if (run.forests == 0 || (for_bound && !std::isfinite(run.upper) && control.should_stop()))
+    fail_stopped(control, "tree-reweighted belief propagation");
   note_resolved(belief_options(problem, Semiring::sum, is_forest), facts);
   facts.sweeps = run.iterations;
   facts.details["iterations"] = run.iterations;
@@ -38,19 +72,23 @@ TreeReweighted run_trw(const Problem& problem, const RunControl& control, RunFac
   facts.details["forests"] = run.forests;
   if (!run.converged)
     facts.warnings.push_back(
-        fmt::format("messages have not converged after {} iterations; the bound holds, but more iterations "
-                    "would lower it",
-                    run.iterations));
+        for_bound
+            ? fmt::format(
+                  "messages have not converged after {} iterations; the bound holds, but more iterations "
+                  "would lower it",
+                  run.iterations)
+            : fmt::format("messages have not converged after {} iterations (largest change {:.2g})",
+                          run.iterations, run.largest_change));
   return run;
 }
 
 MarginalsResult trw_marginals(const Problem& problem, const RunControl& control) {
   MarginalsResult result;
-  TreeReweighted run = run_trw(problem, control, result);
+  TreeReweighted run = run_trw(problem, control, false, result);
   result.marginals = std::move(run.marginals);
   result.converged = run.converged;
   result.exact = run.converged && run.forests == 1;
-  result.details["log_z_upper"] = run.upper;
+  if (std::isfinite(run.upper)) result.details["log_z_upper"] = run.upper;
   warn_of_cycles(run.forests == 1, result);
   fill_unknown_errors(problem.compact_graph(), result);
   return result;
@@ -58,7 +96,7 @@ MarginalsResult trw_marginals(const Problem& problem, const RunControl& control)
 
 LogZResult trw_logz(const Problem& problem, const RunControl& control) {
   LogZResult result;
-  const TreeReweighted run = run_trw(problem, control, result);
+  const TreeReweighted run = run_trw(problem, control, true, result);
   result.log_z = result.upper = run.upper;
   if (run.forests == 1) {
     result.exact = true;

@@ -53,7 +53,8 @@ class Bracket {
   }
 
   LogZResult run() {
-    ask("mean-field", 0.1);
+    // Where much of the time has gone before the start, little else will come to an end.
+    ask("mean-field", control_.time_fraction() > 0.1 ? 0.5 : 0.1);
     ask("primal-dual-mean-field", 0.2, true);
     ask("trw", 0.25);
     narrow_by_mini_buckets(0.35, 1 << 22);
@@ -127,6 +128,7 @@ class Bracket {
   }
 
   void narrow_by_mini_buckets(double until, double entries) {
+    if (is_narrow() || is_over()) return;
     const RunControl limited = part(until);
     const std::span<const VariableId> order = problem_.exact_plan().order.order;
     const double memory = std::log2(static_cast<double>(problem_.memory_limit_bytes()) / 64);

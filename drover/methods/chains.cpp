@@ -385,10 +385,25 @@ double update_cost_of(const ChainSampler& sampler, const Problem& problem) {
 
 }  // namespace
 
+std::uint32_t chains_in_time(const Problem& problem, std::string_view method, std::uint32_t usual,
+                             const RunControl& control) {
+  constexpr std::uint32_t few = 8;
+  constexpr double sweeps = 16, seconds_per_byte = 1e-9, most_share = 0.5;
+  // A checkpoint is resumed with as many chains, whatever the time.
+  if (!control.has_time_limit() || usual <= few || !problem.options().checkpoint.file.empty()) return usual;
+  const Graph& graph = problem.graph();
+  const double bytes = sizeof(float) * static_cast<double>(graph.unary.size()) / (graph.is_spin() ? 2 : 1);
+  const double seconds_per_chain =
+      seconds_per_byte * bytes + sweeps * 1e-9 * sweep_cost(method, graph.is_spin(), sweep_size(graph));
+  return usual * seconds_per_chain > most_share * control.seconds_left() ? few : usual;
+}
+
 MarginalsResult chain_marginals(const ChainSampler& sampler, const Problem& problem,
                                 const RunControl& control) {
-  const ChainOptions options = chain_options(problem, Task::marginals, sampler.default_chains(problem),
-                                             update_cost_of(sampler, problem));
+  const std::uint32_t chains =
+      chains_in_time(problem, problem.options().method, sampler.default_chains(problem), control);
+  const ChainOptions options =
+      chain_options(problem, Task::marginals, chains, update_cost_of(sampler, problem));
   MarginalsTask task(problem, options, control);
   sampler.run(problem, options, control, task);
   return std::move(task.result);

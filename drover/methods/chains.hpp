@@ -96,6 +96,11 @@ struct ChainSampler {
   double (*update_cost)(const Problem&) = nullptr;  ///< as in usual_burn_in(); null: 1
 };
 
+/// The usual number of chains, or a few where the time that is left hardly lets the usual ones of a large model be
+/// laid out and swept some times: a few long chains then have an answer, many have none.
+std::uint32_t chains_in_time(const Problem& problem, std::string_view method, std::uint32_t usual,
+                             const RunControl& control);
+
 MarginalsResult chain_marginals(const ChainSampler& sampler, const Problem& problem,
                                 const RunControl& control);
 SampleResult chain_sample(const ChainSampler& sampler, const Problem& problem, const RunControl& control,

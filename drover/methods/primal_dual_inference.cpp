@@ -26,7 +26,7 @@ std::string why_not_dual_inference(const Problem& problem, Task) {
 // One climb from the signs of the fields, then from random states: as many climbs as chains are asked for.
 BestStateResult map_by_dual_inference(const Problem& problem, const RunControl& control) {
   const PrimalDualEm em(spin_edges(spin_graph(problem.graph(), problem.control())),
-                        problem.options().dual.forest);
+                        problem.options().dual.forest, control);
   const std::uint32_t climbs = problem.options().chains.count.value_or(16);
   const Random random(problem.options().seed, Stream::start);
   BestStateResult result;
@@ -99,7 +99,7 @@ DualRun run_from(const PrimalDualMeanField& dual, const MeanField& field, std::v
 // that no update leaves.)
 MeanFieldRun run_mean_field(const Problem& problem, const RunControl& control, RunFacts& facts) {
   const PrimalDualMeanField dual(spin_edges(spin_graph(problem.graph(), problem.control())),
-                                 problem.options().dual.forest);
+                                 problem.options().dual.forest, control);
   MeanFieldOptions options;
   options.iterations = problem.options().messages.iterations.value_or(options.iterations);
   const MeanField field(problem.graph());

@@ -227,9 +227,10 @@ void Race::add(std::string_view method, std::size_t block_entries) {
 // much more time than that is left, a few long chains have an answer sooner. Reading counts: the clock is the whole
 // run's, which tells how busy the machine is.
 bool Race::hurries() const {
-  if (!control_.has_time_limit() || by_sweeps_ || problem_.graph().size() <= large_model) return false;
+  if (!control_.has_time_limit() || by_sweeps_) return false;
   const std::uint32_t usual = method_named("gibbs").usual_chains(problem_);
-  if (usual <= few_chains) return false;
+  if (chains_in_time(problem_, "gibbs", usual, control_) < usual) return true;
+  if (usual <= few_chains || problem_.graph().size() <= large_model) return false;
   const double sweeps =
       static_cast<double>(least_sweeps) * sweep_cost("gibbs", problem_.graph().is_spin(), size_);
   return is_too_long(layout_work(usual) + usual * sweeps) ||

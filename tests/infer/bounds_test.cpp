@@ -122,6 +122,21 @@ TEST(TreeReweighted, ExactOnForests) {
   EXPECT_NEAR(run.upper, enumerate(graph).log_z, 1e-9);
 }
 
+// The bound looks at every forest: what has not looked at all of them says nothing.
+TEST(TreeReweighted, BoundEndsWhenItIsToldTo) {
+  const Graph graph = compile(ising(grid_edges(4, 4, false), Draw::normal(0, 1), Draw::normal(0, 1), 3));
+  const TreeReweighted whole = tree_reweighted(graph, {}, 1);
+  ASSERT_TRUE(std::isfinite(whole.upper));
+  for (int allowed : {0, 1, 5}) {
+    std::atomic<int> asked = 0;
+    const TreeReweighted run = tree_reweighted(graph, {}, 1, {}, {}, [&] { return asked++ < allowed; });
+    EXPECT_EQ(run.upper, std::numeric_limits<double>::infinity());
+    EXPECT_EQ(run.iterations, whole.iterations);
+    for (std::size_t v = 0; v < run.marginals.size(); ++v)
+      EXPECT_EQ(run.marginals[v][0], whole.marginals[v][0]);
+  }
+}
+
 TEST(Mplp, BoundsTheBestScoreAndProvesOptima) {
   int proven = 0, models = 0;
   for (std::uint64_t seed = 0; seed < 200; ++seed, ++models) {

@@ -6,11 +6,13 @@
 
 #include "drover/compile/graph.hpp"
 #include "drover/compile/spin_graph.hpp"
+#include "drover/core/error.hpp"
 #include "drover/core/random.hpp"
 #include "drover/infer/enumerate.hpp"
 #include "drover/infer/mean_field.hpp"
 #include "drover/infer/primal_dual_em.hpp"
 #include "drover/infer/primal_dual_mean_field.hpp"
+#include "drover/infer/spin_forest.hpp"
 #include "drover/model/builders.hpp"
 #include "tests/support/random_models.hpp"
 
@@ -142,6 +144,15 @@ TEST(PrimalDualMeanField, BoundNeverFallsAndHolds) {
       EXPECT_GE(finished.bound, before - 1e-4);
       EXPECT_LE(finished.bound, log_z + 1e-9);
     }
+}
+
+TEST(SpinForest, EndsWhenItIsAskedTo) {
+  RunControl control;
+  control.request_stop();
+  const SpinEdges edges = spin_edges(spin_graph(random_spin_graph(1, 7, 12)));
+  EXPECT_THROW(strongest_forest(edges, control), Error);
+  EXPECT_THROW(PrimalDualMeanField(edges, true, control), Error);
+  EXPECT_THROW(PrimalDualEm(edges, true, control), Error);
 }
 
 // q(x) by its conditionals, state by state: probabilities, and the bound from its definition.

@@ -11,6 +11,7 @@
 #include "drover/compile/graph.hpp"
 #include "drover/infer/enumerate.hpp"
 #include "drover/infer/junction_tree.hpp"
+#include "drover/methods/chains.hpp"
 #include "drover/methods/method.hpp"
 #include "drover/methods/mixed_chains.hpp"
 #include "drover/methods/race_starts.hpp"
@@ -293,6 +294,24 @@ TEST(Race, GoesStraightOnWithFewChainsWhereALargeModelLeavesLittleTime) {
   RunControl again;
   again.limit_time(2);
   EXPECT_EQ(marginals(model, options, again).chains, 4U);
+}
+
+// The usual 128 chains of 320,000 entries take 160 MB and, at a quarter of a millisecond a sweep and chain, a second for
+// some sweeps: in a second there are few, in minutes and without a limit there are all.
+TEST(Chains, AreFewWhereTheTimeLetsNoMoreBeSwept) {
+  const Graph graph =
+      compile(potts(grid_edges(200, 200, false), 8, Draw::constant(0.5), Draw::constant(0), 1));
+  const Problem problem(graph, {});
+  RunControl second, minutes;
+  second.limit_time(1);
+  minutes.limit_time(300);
+  EXPECT_EQ(chains_in_time(problem, "gibbs", 128, second), 8U);
+  EXPECT_EQ(chains_in_time(problem, "gibbs", 128, minutes), 128U);
+  EXPECT_EQ(chains_in_time(problem, "gibbs", 128, no_control()), 128U);
+  EXPECT_EQ(chains_in_time(problem, "gibbs", 4, second), 4U);
+  InferenceOptions kept;
+  kept.checkpoint.file = "kept.drc";
+  EXPECT_EQ(chains_in_time(Problem(graph, kept), "gibbs", 128, second), 128U);
 }
 
 // The number of sweeps and chains that is asked for is what the winner runs.
