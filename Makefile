@@ -43,9 +43,12 @@ test: setup ## build, then run every test and a short fuzzing of each reader
 	cmake --build build -j$(JOBS) --target drover_command drover_experiments && wait $$packages
 	@$(CONFIGURE) release > /dev/null
 	@cmake --build build -j$(JOBS)
-	@ctest --preset release -j$$(($(JOBS) + 2))  # a third of the tests' time is waiting: for browsers, signals, other processes
 	@$(CONFIGURE) fuzz > /dev/null
-	@cmake --build build-fuzz -j$(JOBS)
+	@# A third of the tests' time is waiting, for browsers, signals, other processes: fuzz targets are compiled meanwhile.
+	@nice -n 19 cmake --build build-fuzz -j$(JOBS) > build/fuzz-build.log 2>&1 & fuzz=$$!; \
+	ctest --preset release -j$$(($(JOBS) + 2)); result=$$?; \
+	if [ $$result != 0 ]; then kill $$fuzz 2> /dev/null; exit $$result; fi; wait $$fuzz || true
+	@cmake --build build-fuzz -j$(JOBS)  # has nothing left to do, or says what was wrong
 	@tools/fuzz --repeatable
 
 simd: setup-test ## run what has vector kernels as on machines with AVX2 and with SSE4, and compare every method's bits
