@@ -109,7 +109,7 @@ install: setup ## install below PREFIX: command, library, headers, Python packag
 
 deb: setup ## build Debian packages into build/deb; tools/test_deb tries them on a bare machine
 	@tools/setup deb
-	@rm -rf build/deb && env -u MAKEFLAGS debian/rules binary > build/deb.log 2>&1 || { tail -20 build/deb.log; exit 1; }
+	@mkdir -p build && rm -rf build/deb && env -u MAKEFLAGS debian/rules binary > build/deb.log 2>&1 || { tail -20 build/deb.log; exit 1; }
 	@debian/rules clean > /dev/null 2>&1
 	@cmake --preset release -DCMAKE_INSTALL_PREFIX=$(PREFIX) -DCMAKE_INSTALL_LIBDIR=lib -DDROVER_COMPONENTS=auto > /dev/null
 	@lintian --fail-on=error,warning build/deb/*.deb
