@@ -61,10 +61,7 @@ ChainRun::ChainRun(std::unique_ptr<ChainStates> states, const ChainOptions& opti
   if (options.score_every > 0)
     trace_.every = options.score_every;
   else if (options.burn_in != ChainOptions::unlimited)
-    trace_.every = std::max<std::uint64_t>(updates_per_sweep() >= 4e6   ? 16
-                                           : updates_per_sweep() >= 5e5 ? 8
-                                                                        : 1,
-                                           options.burn_in / 32);
+    trace_.every = std::max<std::uint64_t>(updates_per_sweep() >= 5e5 ? 16 : 1, options.burn_in / 32);
 }
 
 ChainRun::ChainRun(const ChainRun& other)
