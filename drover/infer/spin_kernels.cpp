@@ -21,9 +21,9 @@ struct Kind {
   static constexpr bool sum = is_sum, strong = is_strong;
 };
 
-template <class K>
-HWY_INLINE Vector message(Vector incoming, Vector minus_size, Vector decay) {
-  const Double d;
+template <class K, class V>
+HWY_INLINE V message(V incoming, V minus_size, V decay) {
+  const hn::DFromV<V> d;
   const auto sign = hn::Set(d, -0.0);
   const auto minus_incoming = hn::Or(incoming, sign);  // -|P|
   auto minus_result = hn::Max(minus_incoming, minus_size);
@@ -44,19 +44,19 @@ HWY_INLINE Vector message(Vector incoming, Vector minus_size, Vector decay) {
   return hn::Xor(minus_result, hn::AndNot(hn::Xor(incoming, decay), sign));
 }
 
-// The largest change so far: of probabilities, or relative to the messages' size.
-template <class K>
-HWY_INLINE Vector larger_change(Vector largest, Vector sent, Vector old, Vector difference) {
-  const Double d;
+// A change in units of spin_change_unit(): of probabilities, or relative to the messages' size.
+template <class K, class V>
+HWY_INLINE V change_of(V sent, V old, V difference) {
+  const hn::DFromV<V> d;
   if constexpr (!K::sum) {
     const auto size = hn::Max(hn::Set(d, 1 / log_of_two), hn::Max(hn::Abs(sent), hn::Abs(old)));
-    return hn::Max(largest, hn::Div(hn::Abs(difference), size));
+    return hn::Div(hn::Abs(difference), size);
   }
   if constexpr (K::strong) {
     const auto low = hn::Set(d, -spin_certain), high = hn::Set(d, spin_certain);
     difference = hn::Sub(hn::Min(hn::Max(old, low), high), hn::Min(hn::Max(sent, low), high));
   }
-  return hn::Max(largest, hn::Abs(difference));
+  return hn::Abs(difference);
 }
 
 // One vector of new messages; `old` becomes what they are after damping.
@@ -65,7 +65,7 @@ HWY_INLINE Vector update(Vector incoming, Vector minus_size, Vector decay, Vecto
                          Vector largest) {
   const auto sent = message<K>(incoming, minus_size, decay);
   const auto difference = hn::Sub(old, sent);
-  largest = larger_change<K>(largest, sent, old, difference);
+  largest = hn::Max(largest, change_of<K>(sent, old, difference));
   old = hn::MulAdd(damping, difference, sent);
   return largest;
 }
@@ -121,6 +121,66 @@ double send_diagonal(const double* HWY_RESTRICT minus_size, const double* HWY_RE
   return hn::GetLane(hn::MaxOfLanes(d, largest)) * spin_change_unit(K::sum);
 }
 
+// New proposals of rows, one after the other; the rows are independent, so that the processor works on several.
+template <class K>
+void propose_rows(SpinBox* HWY_RESTRICT boxes, const double* HWY_RESTRICT appearance,
+                  const std::uint32_t* HWY_RESTRICT rows, std::size_t count, float* HWY_RESTRICT changes) {
+  const hn::CappedTag<double, spin_box> d;
+  const hn::Rebind<float, decltype(d)> small;
+  // Rounded up: what is measured is a bound.
+  const auto unit = hn::Set(d, spin_change_unit(K::sum) * (1 + 0x1p-23));
+  for (std::size_t k = 0; k < count; ++k) {
+    const std::size_t begin = rows[k], end = begin + boxes[begin].boxes;
+    double belief = boxes[begin].own;
+    for (std::size_t b = begin; b < end; ++b)
+      for (std::size_t e = 0; e < spin_box; ++e)
+        belief += appearance == nullptr ? boxes[b].received[e]
+                                        : appearance[spin_box * b + e] * boxes[b].received[e];
+    const auto all = hn::Set(d, belief);
+    for (std::size_t b = begin; b < end; ++b)
+      for (std::size_t e = 0; e < spin_box; e += hn::Lanes(d)) {
+        SpinBox& box = boxes[b];
+        const auto sent = message<K>(hn::Sub(all, hn::LoadU(d, box.received + e)),
+                                     hn::LoadU(d, box.minus_size + e), hn::LoadU(d, box.decay + e));
+        const auto old = hn::LoadU(d, box.sent + e);
+        hn::StoreU(sent, d, box.proposed + e);
+        const auto change = hn::Mul(unit, change_of<K>(sent, old, hn::Sub(old, sent)));
+        hn::StoreU(hn::DemoteTo(small, change), small, changes + spin_box * b + e);
+      }
+  }
+}
+
+void LargestOfBlocks(const float* HWY_RESTRICT values, const std::uint32_t* HWY_RESTRICT blocks,
+                     std::size_t count, float* HWY_RESTRICT largest) {
+  const hn::CappedTag<float, 16> d;
+  for (std::size_t k = 0; k < count; ++k) {
+    const float* const block = values + spin_block * blocks[k];
+    auto most = hn::Zero(d);
+    for (std::size_t i = 0; i < spin_block; i += hn::Lanes(d)) most = hn::Max(most, hn::LoadU(d, block + i));
+    largest[blocks[k]] = hn::GetLane(hn::MaxOfLanes(d, most));
+  }
+}
+
+std::size_t PlacesAbove(const float* HWY_RESTRICT values, const std::uint32_t* HWY_RESTRICT blocks,
+                        std::size_t count, float limit, std::uint32_t* HWY_RESTRICT places) {
+  const hn::CappedTag<float, 16> d;
+  const auto least = hn::Set(d, limit);
+  std::size_t found = 0;
+  for (std::size_t k = 0; k < count; ++k) {
+    const std::size_t first = spin_block * blocks[k];
+    std::uint64_t bits = 0;
+    for (std::size_t i = 0; i < spin_block; i += hn::Lanes(d)) {
+      std::uint64_t part = 0;
+      hn::StoreMaskBits(d, hn::Gt(hn::LoadU(d, values + first + i), least),
+                        reinterpret_cast<std::uint8_t*>(&part));
+      bits |= part << i;
+    }
+    for (; bits != 0; bits &= bits - 1)
+      places[found++] = static_cast<std::uint32_t>(first) + static_cast<std::uint32_t>(__builtin_ctzll(bits));
+  }
+  return found;
+}
+
 // Calls run with the kind.
 template <class Run>
 double with_kind(bool sum, bool strong, Run run) {
@@ -141,6 +201,14 @@ double SendDiagonal(bool sum, bool strong, const double* minus_size, const doubl
   return with_kind(sum, strong, [&](auto kind) {
     return send_diagonal<decltype(kind)>(minus_size, decay, forward, backward, count, beliefs, distance,
                                          damping);
+  });
+}
+
+void ProposeRows(bool sum, bool strong, SpinBox* boxes, const double* appearance, const std::uint32_t* rows,
+                 std::size_t count, float* changes) {
+  with_kind(sum, strong, [&](auto kind) {
+    propose_rows<decltype(kind)>(boxes, appearance, rows, count, changes);
+    return 0.0;
   });
 }
 
@@ -173,6 +241,9 @@ namespace {
 HWY_EXPORT(SendMessages);
 HWY_EXPORT(SendDiagonal);
 HWY_EXPORT(AddToBeliefs);
+HWY_EXPORT(ProposeRows);
+HWY_EXPORT(LargestOfBlocks);
+HWY_EXPORT(PlacesAbove);
 
 }  // namespace
 
@@ -191,11 +262,19 @@ double send_spin_messages(Semiring semiring, const double* incoming, const SpinW
                                             count, damping, old, next);
 }
 
-double spin_message_change(Semiring semiring, double sent, double old) {
-  if (semiring == Semiring::sum)
-    return spin_change_unit(true) * std::abs(std::clamp(sent, -spin_certain, spin_certain) -
-                                             std::clamp(old, -spin_certain, spin_certain));
-  return std::abs(sent - old) / std::max({1 / log_of_two, std::abs(sent), std::abs(old)});
+void propose_spin_rows(Semiring semiring, bool strong, SpinBox* boxes, const double* appearance,
+                       std::span<const std::uint32_t> rows, float* changes) {
+  HWY_DYNAMIC_DISPATCH(ProposeRows)
+  (semiring == Semiring::sum, strong, boxes, appearance, rows.data(), rows.size(), changes);
+}
+
+void largest_of_blocks(const float* values, std::span<const std::uint32_t> blocks, float* largest) {
+  HWY_DYNAMIC_DISPATCH(LargestOfBlocks)(values, blocks.data(), blocks.size(), largest);
+}
+
+std::size_t places_above(const float* values, std::span<const std::uint32_t> blocks, float limit,
+                         std::uint32_t* places) {
+  return HWY_DYNAMIC_DISPATCH(PlacesAbove)(values, blocks.data(), blocks.size(), limit, places);
 }
 
 double send_along_diagonal(Semiring semiring, const SpinWeights& weights, std::size_t begin, double* forward,

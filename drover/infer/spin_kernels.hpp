@@ -18,6 +18,8 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <span>
 #include <vector>
 
 #include "drover/infer/semiring.hpp"
@@ -57,8 +59,32 @@ double send_spin_messages(Semiring semiring, const double* incoming, const SpinW
                           std::size_t begin, std::size_t count, double damping, const double* old,
                           double* next);
 
-/// The same measure of one change.
-double spin_message_change(Semiring semiring, double sent, double old);
+/// Up to four edges of a variable with all that message passing between it and its neighbours reads and writes, in
+/// three cache lines; places without an edge have weight 0 and hold 0. A variable has one such box or several in a
+/// row, of which the first knows the rest.
+inline constexpr std::size_t spin_box = 4;
+struct alignas(64) SpinBox {
+  double received[spin_box] = {};         ///< what comes along the edge ...
+  double sent[spin_box] = {};             ///< ... and the other way
+  double proposed[spin_box] = {};         ///< what would be sent now
+  double minus_size[spin_box] = {};       ///< the weight, as in SpinWeights
+  double decay[spin_box] = {1, 1, 1, 1};  ///< likewise
+  std::uint32_t reverse[spin_box] = {};   ///< the place of the edge at the other variable: 4 box + edge
+  double own = 0;                         ///< b
+  std::uint32_t first = 0, boxes = 1;     ///< of the variable
+};
+
+/// New proposals of variables, given by their first boxes; changes[4 b + e] becomes that of edge e of box b.
+/// `appearance` has rho at such places, or is null.
+void propose_spin_rows(Semiring semiring, bool strong, SpinBox* boxes, const double* appearance,
+                       std::span<const std::uint32_t> rows, float* changes);
+
+/// Of numbers that are not negative in blocks of 64: largest[b] becomes that of block b, for some blocks.
+inline constexpr std::size_t spin_block = 64;
+void largest_of_blocks(const float* values, std::span<const std::uint32_t> blocks, float* largest);
+/// The places of all numbers in some blocks that are above a limit, block by block; returns how many.
+std::size_t places_above(const float* values, std::span<const std::uint32_t> blocks, float limit,
+                         std::uint32_t* places);
 
 /// Both messages of the pairs (i, i + distance), i < count, from the beliefs B, in place: forward[i] goes to
 /// i + distance, backward[i] to i; their weights are W[begin + i]. Arrays have whole vectors, with weight 0

@@ -1,7 +1,6 @@
 #include "drover/infer/spin_residual.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 
 #include "drover/infer/spin_kernels.hpp"
@@ -11,167 +10,229 @@ namespace drover {
 
 namespace {
 
+constexpr float share_of_largest = 0.9F;           // of the changes that a round sends
 constexpr std::size_t proposals_a_look = 1 << 18;  // between two questions whether to go on
 
-// First in, first out.
-class Queue {
+// Numbers that are not negative, and where the largest of them are.
+class Maxima {
  public:
-  bool empty() const { return next_ == items_.size(); }
-  void push(std::uint32_t item) { items_.push_back(item); }
-  std::uint32_t pop() {
-    const std::uint32_t item = items_[next_++];
-    if (empty() || next_ > 4096 + items_.size() / 2) {
-      items_.erase(items_.begin(), items_.begin() + static_cast<std::ptrdiff_t>(next_));
-      next_ = 0;
+  explicit Maxima(std::size_t count) {
+    do {
+      const std::size_t blocks = (count + spin_block - 1) / spin_block;
+      levels_.push_back({std::vector<float>(blocks * spin_block, 0.0F), {}, std::vector<char>(blocks, 0)});
+      count = blocks;
+    } while (count > 1);
+    top_.assign(1, 0);
+    found_.resize(levels_.front().values.size());
+    places_.resize(found_.size());
+  }
+
+  float* data() { return levels_.front().values.data(); }
+  /// Says that some of the numbers begin .. end have changed.
+  void note(std::size_t begin, std::size_t end) {
+    for (std::size_t b = begin / spin_block; b * spin_block < end; ++b) levels_.front().note(b);
+  }
+  /// Of all, after what was noted.
+  float largest() {
+    for (std::size_t l = 0; l < levels_.size(); ++l) {
+      Level& level = levels_[l];
+      float* const above = l + 1 < levels_.size() ? levels_[l + 1].values.data() : &largest_;
+      largest_of_blocks(level.values.data(), level.changed, above);
+      for (std::uint32_t b : level.changed) {
+        level.is_changed[b] = 0;
+        if (l + 1 < levels_.size()) levels_[l + 1].note(b / spin_block);
+      }
+      level.changed.clear();
     }
-    return item;
+    return largest_;
+  }
+  /// The places of all above a limit, ascending.
+  std::span<const std::uint32_t> above(float limit) {
+    std::span<const std::uint32_t> blocks = top_;
+    for (std::size_t l = levels_.size(); l-- > 0;) {
+      const std::size_t count = places_above(levels_[l].values.data(), blocks, limit, found_.data());
+      std::swap(found_, places_);
+      blocks = {places_.data(), count};
+    }
+    return blocks;
   }
 
  private:
-  std::vector<std::uint32_t> items_;
-  std::size_t next_ = 0;
+  struct Level {
+    std::vector<float> values;  // of the first, the numbers; then the largest of each block of those before
+    std::vector<std::uint32_t> changed;
+    std::vector<char> is_changed;  // of every block: whether it is among those
+
+    void note(std::size_t block) {
+      if (is_changed[block] == 0) changed.push_back(static_cast<std::uint32_t>(block));
+      is_changed[block] = 1;
+    }
+  };
+  std::vector<Level> levels_;
+  float largest_ = 0;
+  std::vector<std::uint32_t> top_, found_, places_;
 };
 
 class SpinResidual : public SpinEngine {
  public:
-  explicit SpinResidual(const SpinProblem& problem)
-      : rows_(spin_rows(problem, {})),
-        sender_(rows_.message.size()),
-        proposed_(rows_.message.size()),
-        change_(rows_.message.size(), 0.0),
-        waits_in_(rows_.message.size(), nowhere),
-        is_receiver_(rows_.rows(), 0),
-        at_once_(std::clamp<std::size_t>(rows_.message.size() / 512, 1, 256)) {
-    weights_.strong = rows_.weights.strong;
-    for (std::size_t r = 0; r < rows_.rows(); ++r)
-      for (std::size_t e = rows_.offsets[0][r]; e < rows_.offsets[0][r + 1]; ++e)
-        sender_[e] = static_cast<std::uint32_t>(r);
-  }
+  explicit SpinResidual(const SpinProblem& problem) : SpinResidual(spin_rows(problem, {})) {}
 
   double iterate(double damping, double tolerance, const GoOn& go_on) override {
-    if (!prepared_ && !prepare(go_on)) return change();
+    if (!prepared_ && !prepare(go_on)) return HUGE_VAL;
     std::size_t sent = 0, proposals = 0;
-    while (sent < rows_.message.size()) {
-      const std::size_t batch = send_first(damping, tolerance);
-      if (batch == 0) break;
-      sent += batch;
+    float largest = change_.largest();
+    const auto least = static_cast<float>(tolerance);
+    while (sent < messages_ && largest > least) {
+      sent += send(std::max(least, share_of_largest * largest), static_cast<float>(damping));
       proposals += propose();
+      largest = change_.largest();
       if (proposals > proposals_a_look) {
         proposals = 0;
         if (go_on && !go_on()) break;
       }
     }
-    return change();
+    return largest;
   }
-  SpinPairMessages messages() const override { return rows_.pair_messages(); }
-  std::vector<double> log_odds() const override { return rows_.log_odds(); }
+
+  SpinPairMessages messages() const override {
+    SpinPairMessages result;
+    for (std::uint32_t place : to_second_) {
+      const SpinBox& box = boxes_[place / spin_box];
+      result.to_second.push_back(box.sent[place % spin_box] * log_of_two);
+      result.to_first.push_back(box.received[place % spin_box] * log_of_two);
+    }
+    return result;
+  }
+
+  std::vector<double> log_odds() const override {
+    std::vector<double> result;
+    for (std::uint32_t row : first_box_) {
+      double belief = boxes_[row].own;
+      for (std::size_t b = row; b < row + boxes_[row].boxes; ++b)
+        for (std::size_t e = 0; e < spin_box; ++e)
+          belief += (appearance_.empty() ? 1.0 : appearance_[spin_box * b + e]) * boxes_[b].received[e];
+      result.push_back(belief * log_of_two);
+    }
+    return result;
+  }
 
  private:
-  static constexpr std::uint8_t nowhere = 255;
-  static constexpr int queues = 128;  // changes of 1 and more, of 1/2 to 1, ...
+  explicit SpinResidual(const SpinRows& rows)
+      : semiring_(rows.semiring),
+        strong_(rows.weights.strong),
+        messages_(rows.message.size()),
+        boxes_(boxes_of(rows)),
+        change_(spin_box * boxes_.size()),
+        is_noted_(boxes_.size(), 0) {
+    const std::vector<std::size_t>& offsets = rows.offsets[0];
+    std::vector<std::uint32_t> place(messages_);  // of every message
+    std::uint32_t next = 0;
+    for (std::size_t r = 0; r < rows.rows(); ++r) {
+      first_box_.push_back(next);
+      const std::size_t count = boxes_in(rows, r);
+      for (std::size_t e = offsets[r]; e < offsets[r + 1]; ++e)
+        place[e] = static_cast<std::uint32_t>(spin_box * next + e - offsets[r]);
+      for (std::size_t b = 0; b < count; ++b) {
+        boxes_[next + b].own = rows.own[r];
+        boxes_[next + b].first = next;
+        boxes_[next + b].boxes = static_cast<std::uint32_t>(count);
+      }
+      next += static_cast<std::uint32_t>(count);
+    }
+    if (!rows.appearance.empty()) appearance_.assign(spin_box * boxes_.size(), 0.0);
+    for (std::size_t e = 0; e < messages_; ++e) {
+      SpinBox& box = boxes_[place[e] / spin_box];
+      const std::size_t at = place[e] % spin_box;
+      box.received[at] = rows.message[rows.reverse[e]];
+      box.sent[at] = rows.message[e];
+      box.minus_size[at] = rows.weights.minus_size[e];
+      box.decay[at] = rows.weights.decay[e];
+      box.reverse[at] = place[rows.reverse[e]];
+      if (!rows.appearance.empty()) appearance_[place[e]] = rows.appearance[e];
+    }
+    for (std::uint32_t e : rows.to_second) to_second_.push_back(place[e]);
+  }
+
+  static std::size_t boxes_in(const SpinRows& rows, std::size_t row) {
+    return std::max<std::size_t>(1,
+                                 (rows.offsets[0][row + 1] - rows.offsets[0][row] + spin_box - 1) / spin_box);
+  }
+  static std::vector<SpinBox> boxes_of(const SpinRows& rows) {
+    std::size_t count = 0;
+    for (std::size_t r = 0; r < rows.rows(); ++r) count += boxes_in(rows, r);
+    return std::vector<SpinBox>(count);
+  }
 
   // All proposals for the first time; false when stopped on the way.
   bool prepare(const GoOn& go_on) {
     constexpr std::size_t rows_at_once = 1024;
-    for (std::size_t begin = 0; begin < rows_.rows(); begin += rows_at_once) {
+    for (std::size_t begin = 0; begin < first_box_.size(); begin += rows_at_once) {
       if (begin > 0 && go_on && !go_on()) return false;
-      for (std::size_t r = begin; r < std::min(rows_.rows(), begin + rows_at_once); ++r)
-        receivers_.push_back(static_cast<std::uint32_t>(r));
+      const std::size_t end = std::min(first_box_.size(), begin + rows_at_once);
+      receivers_.assign(first_box_.begin() + static_cast<std::ptrdiff_t>(begin),
+                        first_box_.begin() + static_cast<std::ptrdiff_t>(end));
       propose();
     }
     return prepared_ = true;
   }
 
-  // The largest change, infinite when not all proposals are there.
-  double change() const { return prepared_ ? *std::max_element(change_.begin(), change_.end()) : HUGE_VAL; }
-
-  // Sends the first messages of the highest queue; returns their number. Their receivers are noted.
-  std::size_t send_first(double damping, double tolerance) {
-    std::size_t sent = 0;
-    while (highest_ < queues && sent == 0) {
-      Queue& queue = queues_[highest_];
-      while (!queue.empty() && sent < at_once_) {
-        const std::uint32_t e = queue.pop();
-        if (waits_in_[e] != highest_) continue;  // has been moved
-        waits_in_[e] = nowhere;
-        if (change_[e] <= tolerance) continue;
-        rows_.message[e] = proposed_[e] + damping * (rows_.message[e] - proposed_[e]);
-        const std::uint32_t receiver = sender_[rows_.reverse[e]];
-        if (!is_receiver_[receiver]) receivers_.push_back(receiver);
-        is_receiver_[receiver] = 1;
-        if (damping > 0) {
-          change_[e] *= damping;
-          wait(e);
-        } else {
-          change_[e] = 0;
-        }
-        ++sent;
+  // Sends all messages that would change by more; returns their number. Their receivers are noted.
+  std::size_t send(float limit, float damping) {
+    const std::span<const std::uint32_t> places = change_.above(limit);
+    // The boxes are anywhere in memory: they are asked for some messages ahead, those of the receivers a little later.
+    constexpr std::size_t ahead = 8;
+    for (std::size_t k = 0; k < places.size(); ++k) {
+      if (k + 2 * ahead < places.size()) fetch(places[k + 2 * ahead] / spin_box);
+      if (k + ahead < places.size()) {
+        const std::uint32_t later = places[k + ahead];
+        fetch(boxes_[later / spin_box].reverse[later % spin_box] / spin_box);
       }
-      if (queue.empty() && sent == 0) ++highest_;
+      const std::uint32_t place = places[k];
+      SpinBox& box = boxes_[place / spin_box];
+      const std::size_t at = place % spin_box;
+      const std::uint32_t reverse = box.reverse[at];
+      SpinBox& other = boxes_[reverse / spin_box];
+      box.sent[at] = other.received[reverse % spin_box] =
+          box.proposed[at] + damping * (box.sent[at] - box.proposed[at]);
+      change_.data()[place] *= damping;
+      change_.note(place, place + 1);
+      if (is_noted_[other.first] == 0) receivers_.push_back(other.first);
+      is_noted_[other.first] = 1;
     }
-    return sent;
+    return places.size();
+  }
+
+  void fetch(std::size_t box) const {
+    const char* const lines = reinterpret_cast<const char*>(boxes_.data() + box);
+    for (std::size_t line = 0; line < sizeof(SpinBox); line += 64) __builtin_prefetch(lines + line, 1);
   }
 
   // New proposals for all that the receivers send; returns their number.
   std::size_t propose() {
+    propose_spin_rows(semiring_, strong_, boxes_.data(), appearance_.empty() ? nullptr : appearance_.data(),
+                      receivers_, change_.data());
     std::size_t count = 0;
-    for (std::uint32_t r : receivers_) count += rows_.offsets[0][r + 1] - rows_.offsets[0][r];
-    if (edges_.size() < count) {
-      for (std::vector<double>* list : {&incoming_, &sent_, &weights_.minus_size, &weights_.decay})
-        list->resize(count);
-      edges_.resize(count);
-    }
-    std::size_t at = 0;
-    for (std::uint32_t r : receivers_) {
-      const double belief = rows_.belief(r, rows_.message.data());
-      for (std::size_t e = rows_.offsets[0][r]; e < rows_.offsets[0][r + 1]; ++e, ++at) {
-        incoming_[at] = belief - rows_.message[rows_.reverse[e]];
-        weights_.minus_size[at] = rows_.weights.minus_size[e];
-        weights_.decay[at] = rows_.weights.decay[e];
-        edges_[at] = static_cast<std::uint32_t>(e);
-      }
-      is_receiver_[r] = 0;
+    for (std::uint32_t row : receivers_) {
+      const std::size_t end = row + boxes_[row].boxes;
+      change_.note(spin_box * row, spin_box * end);
+      count += spin_box * (end - row);
+      is_noted_[row] = 0;
     }
     receivers_.clear();
-    std::fill_n(sent_.begin(), count, 0.0);
-    send_spin_messages(rows_.semiring, incoming_.data(), weights_, 0, count, 0, sent_.data(), sent_.data());
-    for (std::size_t k = 0; k < count; ++k) {
-      const std::uint32_t e = edges_[k];
-      proposed_[e] = sent_[k];
-      change_[e] = spin_message_change(rows_.semiring, sent_[k], rows_.message[e]);
-      wait(e);
-    }
     return count;
   }
 
-  // Puts a message into the queue of its change.
-  void wait(std::uint32_t e) {
-    if (change_[e] == 0) {
-      waits_in_[e] = nowhere;
-      return;
-    }
-    // The binary exponent; that of subnormal numbers is beyond the last queue all the same.
-    const int exponent = static_cast<int>(std::bit_cast<std::uint64_t>(change_[e]) >> 52 & 2047) - 1023;
-    const auto queue = static_cast<std::uint8_t>(std::clamp(-exponent, 0, queues - 1));
-    if (waits_in_[e] == queue) return;
-    waits_in_[e] = queue;
-    queues_[queue].push(e);
-    highest_ = std::min<int>(highest_, queue);
-  }
-
-  SpinRows rows_;
-  std::vector<std::uint32_t> sender_;  // of every message
-  std::vector<double> proposed_, change_;
-  std::vector<std::uint8_t> waits_in_;
-  Queue queues_[queues];
-  int highest_ = queues;  // no queue before this has any
-  std::vector<std::uint32_t> receivers_;
-  std::vector<char> is_receiver_;
-  std::size_t at_once_;
+  Semiring semiring_;
+  bool strong_;
+  std::size_t messages_;
+  std::vector<SpinBox> boxes_;
+  std::vector<double> appearance_;        // by place; empty means 1
+  Maxima change_;                         // by place, from sent to proposed
+  std::vector<std::uint32_t> first_box_;  // of every variable
+  std::vector<std::uint32_t> to_second_;  // of every pair, the place
+  std::vector<std::uint32_t> receivers_;  // whose proposals are to be made anew, by their first boxes
+  std::vector<char> is_noted_;            // of every box: among them
   bool prepared_ = false;
-  std::vector<double> incoming_, sent_;
-  SpinWeights weights_;
-  std::vector<std::uint32_t> edges_;
 };
 
 }  // namespace

@@ -4,11 +4,15 @@
 // residual at once as in Aksenov, Alistarh and Korhonen, Relaxed scheduling for scalable belief propagation,
 // NeurIPS 2020.
 //
-// Every message has a proposal, what it would be now, and its change. Messages wait in queues by the binary
-// exponent of their change. A step takes the first ones of the highest queue (at most one in 512 of all, so
-// that small graphs are done one by one), sends them, and makes new proposals for all that their receivers
-// send, in one vector stretch. So what is sent always has more than half of the largest change there is. An
+// Every message has a proposal, what it would be now, and its change. In a round all messages are sent whose change
+// exceeds nine tenths of the largest there is, in the order in which they lie, and then new proposals are made for
+// all that their receivers send. On small and on frustrated graphs that is nearly one message after the other, and
+// converges as often; where a large graph has become calm but for some places, a round goes through those. An
 // iteration is as many messages as there are.
+//
+// There is no queue: changes lie beside the messages, with the largest of every 64 and of every 64 of those, so that a
+// round finds what it sends by going down where something is. What a variable receives and what it sends lie by
+// variable, in whole vectors: a proposal reads and writes nothing but stretches, and only what is sent goes elsewhere.
 //
 // When it is slow: a message to a variable of degree d costs d new proposals. One thread.
 #pragma once

@@ -20,10 +20,12 @@ using Vector = hn::Vec<Double>;
 // Added to y, rounds it to a whole number, which is then in the lowest bits.
 constexpr double rounder = 0x1.8p52;
 
-// 2^(k + f) for |f| <= 1/2 and whole -1000 <= k <= 0, given as k + rounder.
-HWY_INLINE Vector exp2_of_parts(Vector shifted, Vector f) {
-  const Double d;
-  const hn::RebindToUnsigned<Double> du;
+// 2^(k + f) for |f| <= 1/2 and whole -1000 <= k <= 0, given as k + rounder. V is a vector of doubles of any
+// length.
+template <class V>
+HWY_INLINE V exp2_of_parts(V shifted, V f) {
+  const hn::DFromV<V> d;
+  const hn::RebindToUnsigned<hn::DFromV<V>> du;
   // Even and odd powers apart: two short chains of operations instead of one long.
   const auto g = hn::Mul(f, f);
   auto even = hn::Set(d, 7.0372794991545595e-09), odd = hn::Set(d, 1.0208537944351327e-07);
@@ -42,15 +44,17 @@ HWY_INLINE Vector exp2_of_parts(Vector shifted, Vector f) {
 }
 
 // 2^y for -1000 <= y <= 0.
-HWY_INLINE Vector exp2_negative(Vector y) {
-  const Double d;
+template <class V>
+HWY_INLINE V exp2_negative(V y) {
+  const hn::DFromV<V> d;
   const auto shifted = hn::Add(y, hn::Set(d, rounder));
   return exp2_of_parts(shifted, hn::Sub(y, hn::Sub(shifted, hn::Set(d, rounder))));
 }
 
 // (2 / log 2) atanh(t) / t, |t| <= 1/3.
-HWY_INLINE Vector twice_atanh_over(Vector t) {
-  const Double d;
+template <class V>
+HWY_INLINE V twice_atanh_over(V t) {
+  const hn::DFromV<V> d;
   const auto s = hn::Mul(t, t);
   const auto g = hn::Mul(s, s);
   auto odd = hn::Set(d, 0.25688966029624555), even = hn::Set(d, 0.14236609068224998);

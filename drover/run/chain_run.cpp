@@ -57,11 +57,11 @@ ChainRun::ChainRun(std::unique_ptr<ChainStates> states, const ChainOptions& opti
                    options.burn_in == ChainOptions::unlimited ? 0 : options.burn_in / options.thin, control);
   burn_in_ = options.burn_in;
   trace_.capacity = std::clamp<std::size_t>((std::size_t{1} << 24) / options.chains, 16, 1024);
-  // A record costs about as much as a sweep.
+  // A record costs about as much as a sweep, and more where the state is the best so far and read.
   if (options.score_every > 0)
     trace_.every = options.score_every;
   else if (options.burn_in != ChainOptions::unlimited)
-    trace_.every = std::max<std::uint64_t>(is_large() ? 16 : 1, options.burn_in / 32);
+    trace_.every = std::max<std::uint64_t>(updates_per_sweep() >= 5e5 ? 16 : 1, options.burn_in / 32);
 }
 
 ChainRun::ChainRun(const ChainRun& other)

@@ -191,8 +191,6 @@ class ChainRun {
   // A spread kernel's whole run, which is loaded or saved but not run, has one rank.
   std::size_t own_entries() const { return spread() && ranks_->size() > 1 ? shape().entries : all_entries(); }
   std::vector<std::uint32_t> own_numbers() const;
-  // Whether a sweep is long enough that what happens once in a few sweeps must be rare.
-  bool is_large() const { return updates_per_sweep() >= 4e6; }
   double updates_per_sweep() const {
     return static_cast<double>(std::max<std::size_t>(1, shape().size)) * options_.chains;
   }

@@ -21,7 +21,7 @@ SegmentStore::SegmentStore(std::size_t entries, std::uint32_t chains, std::size_
   // many sweeps as it burns in has some twelve segments or more of these lengths.
   if (entries * chains >= std::size_t{1} << 17)
     segment_length_ = std::clamp<std::uint64_t>(std::bit_floor(burn_in / 16), 4, 64);
-  if (entries * chains >= std::size_t{1} << 22 && burn_in > 0)
+  if (entries * chains >= std::size_t{1} << 19 && burn_in > 0)
     segment_length_ =
         std::max(segment_length_, std::clamp<std::uint64_t>(std::bit_floor(burn_in / 6), 8, 16));
   if (entries * chains >= std::size_t{1} << 24) segment_length_ = std::max<std::uint64_t>(segment_length_, 8);

@@ -1,6 +1,7 @@
 #include "drover/sample/dual/dynamic_model.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cassert>
 #include <cmath>
 
@@ -144,7 +145,7 @@ void DynamicModel::set_unary(Id variable, double log_odds) {
   assert(has_variable(variable));
   const std::uint32_t slot = SlotTable::slot_of(variable), index = tables_.find(slot);
   log_odds_[slot] = static_cast<float>(log_odds);
-  if (index != DynamicTables::none) tables_.variable(index).unary = {0, log_odds_[slot]};
+  if (index != DynamicTables::none) tables_.set_unary(index, std::array<double, 2>{0, log_odds_[slot]});
 }
 
 void DynamicModel::clamp(Id variable, Value value) {

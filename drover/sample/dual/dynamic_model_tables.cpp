@@ -122,7 +122,7 @@ void DynamicModel::set_unary(Id variable, std::span<const double> log_unary) {
     return;
   }
   const std::uint32_t index = tables_.find(SlotTable::slot_of(variable));
-  tables_.variable(index).unary.assign(log_unary.begin(), log_unary.end());
+  tables_.set_unary(index, log_unary);
 }
 
 DynamicModel::Id DynamicModel::add_factor(Id first, Id second, std::span<const double> log_values) {

@@ -41,6 +41,11 @@ void DynamicTables::add_variable(std::uint32_t slot, std::span<const double> log
   added.averages.resize(log_values.size());
 }
 
+void DynamicTables::set_unary(std::uint32_t index, std::span<const double> log_values) {
+  variables_[index].unary.assign(log_values.begin(), log_values.end());
+  variables_[index].total.clear();
+}
+
 void DynamicTables::remove_variable(std::uint32_t slot) {
   const std::uint32_t index = find(slot);
   assert(index != none && variables_[index].incidences.empty());
@@ -65,6 +70,7 @@ std::uint32_t DynamicTables::add_factor(std::uint32_t slot, std::uint32_t first,
     states[side] = end.states();
     added.place[side] = static_cast<std::uint32_t>(end.incidences.size());
     end.incidences.push_back({index, side});
+    end.total.clear();
   }
   assert(log_values.size() == std::size_t{states[0]} * states[1]);
 
@@ -95,7 +101,9 @@ std::uint32_t DynamicTables::add_factor(std::uint32_t slot, std::uint32_t first,
 
 std::uint32_t DynamicTables::remove_factor(std::uint32_t index) {
   for (std::uint32_t side = 0; side < 2; ++side) {
-    auto& list = variables_[find(factors_[index].variable[side])].incidences;
+    Variable& end = variables_[find(factors_[index].variable[side])];
+    auto& list = end.incidences;
+    end.total.clear();
     const std::uint32_t place = factors_[index].place[side];
     list[place] = list.back();
     list.pop_back();
@@ -126,6 +134,30 @@ void DynamicTables::draw_duals(std::uint32_t index, const LaneRandom& random, st
   }
 }
 
+void DynamicTables::add_up(Variable& variable) const {
+  variable.total = variable.unary;
+  for (std::uint32_t k = 0; k < variable.states(); ++k)
+    for (const Incidence& incidence : variable.incidences)
+      variable.total[k] += factors_[incidence.factor].unary[incidence.side][k];
+}
+
+// Factors are anywhere in memory: they are asked for one variable ahead, where to find their numbers two.
+void DynamicTables::fetch_after(std::uint32_t index) const {
+  if (index + 2 < variables_.size())
+    for (const Incidence& incidence : variables_[index + 2].incidences) {
+      __builtin_prefetch(&factors_[incidence.factor].mixtures);
+      __builtin_prefetch(&factors_[incidence.factor].drawn);
+    }
+  if (index + 1 < variables_.size())
+    for (const Incidence& incidence : variables_[index + 1].incidences) {
+      const Factor& factor = factors_[incidence.factor];
+      __builtin_prefetch(factor.mixtures.data());
+      __builtin_prefetch(factor.logs.data());
+      for (std::size_t m = 0; m < factor.mixtures.size(); ++m)
+        __builtin_prefetch(factor.drawn.data() + m * lanes);
+    }
+}
+
 void DynamicTables::draw_variable(std::uint32_t index, const float* gains, const LaneRandom& random,
                                   std::uint64_t sweep, double keep) {
   Variable& variable = variables_[index];
@@ -133,12 +165,9 @@ void DynamicTables::draw_variable(std::uint32_t index, const float* gains, const
   thread_local AlignedFloats scratch;
   scratch.resize(std::size_t{states} * lanes);
   float* const logs = scratch.data();  // state-major, lane-minor
-  for (std::uint32_t k = 0; k < states; ++k) {
-    float unary = variable.unary[k];
-    for (const Incidence& incidence : variable.incidences)
-      unary += factors_[incidence.factor].unary[incidence.side][k];
-    std::fill_n(logs + k * lanes, lanes, unary);
-  }
+  fetch_after(index);
+  if (variable.total.empty()) add_up(variable);
+  for (std::uint32_t k = 0; k < states; ++k) std::fill_n(logs + k * lanes, lanes, variable.total[k]);
   if (gains != nullptr)
     for (std::uint32_t lane = 0; lane < lanes; ++lane) logs[lanes + lane] += gains[lane];
   for (const Incidence& incidence : variable.incidences) {

@@ -40,7 +40,9 @@ class DynamicTables {
   };
   struct Variable {
     std::uint32_t slot = 0;    ///< its place in the DynamicModel
-    std::vector<float> unary;  ///< logarithms, one per state
+    std::vector<float> unary;  ///< logarithms, one per state; changed by set_unary()
+    std::vector<float>
+        total;  ///< the same with what its factors add whatever the duals; empty: not added up yet
     std::vector<Incidence> incidences;
     std::array<std::uint8_t, lanes> values{};
     std::vector<DynamicAverage> averages;  ///< per state
@@ -69,6 +71,7 @@ class DynamicTables {
   Variable& variable(std::uint32_t index) { return variables_[index]; }
   const Variable& variable(std::uint32_t index) const { return variables_[index]; }
   void add_variable(std::uint32_t slot, std::span<const double> log_values);
+  void set_unary(std::uint32_t index, std::span<const double> log_values);
   /// Which must have no factors here.
   void remove_variable(std::uint32_t slot);
 
@@ -87,6 +90,9 @@ class DynamicTables {
                      double keep);
 
  private:
+  void add_up(Variable& variable) const;
+  void fetch_after(std::uint32_t index) const;
+
   std::vector<std::uint32_t> places_;  ///< slot -> index
   std::vector<Variable> variables_;
   std::vector<Factor> factors_;

@@ -70,9 +70,15 @@ struct Checkerboard {
   }
 
   void read(std::span<const std::uint64_t> words, std::span<Value> values) const {
-    for (std::size_t y = 0; y < height; ++y)
-      for (std::size_t x = 0; x < width; ++x)
-        values[y * width + x] = words[row((x + y) % 2, y) + x / 128] >> x / 2 % 64 & 1;
+    for (std::size_t y = 0; y < height; ++y) {
+      const std::uint64_t *even = words.data() + row(y % 2, y), *odd = words.data() + row(1 - y % 2, y);
+      for (std::size_t begin = 0; begin < width; begin += 128, ++even, ++odd) {
+        Value* const to = values.data() + y * width + begin;
+        const std::size_t count = std::min<std::size_t>(128, width - begin);
+        for (std::size_t j = 0; j < count / 2; ++j) to[2 * j] = *even >> j & 1, to[2 * j + 1] = *odd >> j & 1;
+        if (count % 2 != 0) to[count - 1] = *even >> count / 2 & 1;
+      }
+    }
   }
 
   void write(std::span<std::uint64_t> words, std::span<const Value> values) const {
