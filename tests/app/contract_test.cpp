@@ -330,6 +330,7 @@ TEST(Contract, PairMarginals) {
 TEST(Contract, CheckComparesWithExact) {
   const auto json = drover_command("marginals " + grid() + " --json --check --method gibbs").json();
   EXPECT_GT(json["details"]["check"]["share_within_three_mcse"].get<double>(), 0.9);
+  EXPECT_LE(json["details"]["check"]["share_within_three_mcse"].get<double>(), 1);
 }
 
 TEST(Contract, GenerateConvertAndReadBack) {

@@ -236,6 +236,12 @@ TEST(BatchMaxProduct, WarmStartGoesOn) {
   const std::vector<float> none(problems.n, 0.0f);
   LaneMaxProduct lanes(lane_graph(spin_graph(graph_of(30, problems.weights, problems.bias, none))));
   expect_warm_start(lanes, problems.extra, 19);
+  for (std::uint64_t seed = 0; seed < 10; ++seed) {
+    const Graph gates = deconvolution_problem(seed);
+    std::vector<float> extra(gates.size() * 19);
+    for (float& value : extra) value = static_cast<float>(random.normal());
+    expect_warm_start(LaneMaxProduct(lane_graph(gates)), extra, 19);
+  }
 }
 
 #if defined(__SSE2__)

@@ -323,9 +323,11 @@ TEST(SpinEngine, AgreesWithTheFactorByFactorCodeOnLoopyGraphs) {
           if (schedule == MessageSchedule::flooding) {
             ours.set_iteration_limit(5);
             reference.set_iteration_limit(5);
-            ours.run();
-            reference.run();
-            EXPECT_LT(largest_engine_difference(ours.marginals(), reference.marginals()), 1e-14);
+            for (int run = 0; run < 2; ++run) {  // the second goes on from the messages of the first
+              ours.run();
+              reference.run();
+              EXPECT_LT(largest_engine_difference(ours.marginals(), reference.marginals()), 1e-14);
+            }
             ours.set_iteration_limit(2000);
             reference.set_iteration_limit(2000);
           }

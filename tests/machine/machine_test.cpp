@@ -174,6 +174,14 @@ TEST(Gradient, BlockGibbsAgreesWithExact) {
     const MachineSamplerOptions options{.chains = 100, .sweeps = 15, .persistent = persistent, .seed = 3};
     // Chains that start at the data (CD) have as many rows as the data.
     expect_unbiased(machine, *block_gibbs_gradient({rows, 5}, options), rows, 80, 5, persistent ? 50 : 15);
+    // What it returns is the root mean square of the 15 weights' and 8 biases' slopes.
+    Statistics gradient;
+    const double said =
+        block_gibbs_gradient({rows, 5}, options)->gradient(machine, all_rows(30), 0, gradient);
+    double squares = 0;
+    for (const std::vector<float>* part : {&gradient.weights, &gradient.biases})
+      for (const double slope : *part) squares += slope * slope;
+    EXPECT_NEAR(said, std::sqrt(squares / 23), 1e-6);
   }
 }
 
@@ -203,7 +211,12 @@ TEST(Gradient, ContrastiveDivergenceHasTheLawOfItsSteps) {
     return p;
   };
   const TrainingData data{values, 2};
-  for (const std::uint32_t steps : {1U, 2U, 3U}) {
+  for (std::uint32_t turn = 0; turn < 5; ++turn) {
+    const std::uint32_t steps = turn % 3 + 1;
+    if (turn == 3) {  // pairs that hold on to each other, and would more so if their steps shared a number
+      machine.weights = {2, 0, 0, 2};
+      machine.biases.assign(4, -1);
+    }
     std::vector<double> law(4, 0.0);
     law[1] = law[3] = 0.5;
     std::vector<double> start = law;
@@ -237,7 +250,8 @@ TEST(Gradient, ContrastiveDivergenceHasTheLawOfItsSteps) {
 // Rows with few units on are summed unit by unit, those with many by tables of four units.
 TEST(RbmBatch, ConditionalsAndSumsAreTheirDefinition) {
   constexpr std::size_t count = 41;
-  for (const auto& [visible, hidden] : {std::pair{5U, 3U}, std::pair{70U, 130U}, std::pair{783U, 33U}})
+  for (const auto& [visible, hidden] :
+       {std::pair{5U, 3U}, std::pair{70U, 130U}, std::pair{64U, 128U}, std::pair{783U, 33U}})
     for (const std::size_t keep : {1U, 4U}) {  // one unit in `keep` that is on stays so
       const BinaryMachine machine = random_machine(MachineKind::rbm, visible, hidden, 1, 0.2);
       auto rows = random_rows(2, count, visible);
@@ -263,6 +277,18 @@ TEST(RbmBatch, ConditionalsAndSumsAreTheirDefinition) {
           expected[r * hidden + j] = 1 / (1 + std::exp(-field));
           EXPECT_NEAR(p[r * stride + j], expected[r * hidden + j], 1e-5);
         }
+      // As many are drawn as should be, in each part of 64 units, within five standard deviations.
+      for (std::size_t begin = 0; begin < hidden; begin += 64) {
+        double difference = 0, variance = 0;
+        for (std::size_t r = 0; r < count; ++r) {
+          for (const std::uint32_t j : drawn.row(r)) difference += j / 64 == begin / 64;
+          for (std::size_t j = begin; j < std::min<std::size_t>(hidden, begin + 64); ++j) {
+            difference -= expected[r * hidden + j];
+            variance += expected[r * hidden + j] * (1 - expected[r * hidden + j]);
+          }
+        }
+        EXPECT_LT(std::abs(difference), 5 * std::sqrt(variance)) << begin;
+      }
       for (std::size_t j = 0; j < hidden; ++j) {
         double hidden_sum = 0;
         for (std::size_t r = 0; r < count; ++r) hidden_sum += 0.5 * expected[r * hidden + j];
@@ -363,6 +389,20 @@ TEST(Fit, CentredAndFallingStepsReachTheLikelihoodOfExactLearning) {
                  {.iterations = 3000, .update = {.rule = StepRule::sgd, .rate = 0.1}, .falling = true}, true);
   // Three parameters' worth of likelihood per 600 rows is noise; the rest is what learning may miss.
   EXPECT_GT(sampled, exact - 0.02);
+}
+
+// What is noted at a check is the mean log-likelihood per row of the machine as it was there: the one check is at the end.
+TEST(Fit, LikelihoodsAtTheChecksAreThoseOfTheRows) {
+  const auto rows = random_rows(3, 40, 5), held_out = random_rows(4, 25, 5);
+  BinaryMachine machine = restricted_machine(5, 3);
+  const TrainOptions options{.method = TrainMethod::block_gibbs,
+                             .fit = {.iterations = 30, .check_every = 30}};
+  const FitSummary summary = train(machine, {rows, 5}, options, no_control(), held_out).summary;
+  ASSERT_EQ(summary.held_out_log_likelihood.size(), 1U);
+  EXPECT_NEAR(summary.held_out_log_likelihood[0], log_likelihood(machine, held_out), 1e-5);
+  // As many rows that were learnt from as were kept apart.
+  EXPECT_NEAR(summary.training_log_likelihood[0],
+              log_likelihood(machine, {rows.begin(), rows.begin() + 25 * 5}), 1e-5);
 }
 
 TEST(Fit, DoesNotDependOnTheNumberOfThreads) {

@@ -243,32 +243,36 @@ TEST(SegmentDiagnostics, ConstantsAreEitherStuckOrExact) {
 // a number of entries that fills no block.
 TEST(SegmentDiagnostics, EntriesTogetherAreThoseApart) {
   constexpr std::size_t entries = 37;
-  for (const std::uint32_t chains : {1U, 8U, 12U})
-    for (const std::size_t memory : {std::size_t{1} << 22, entries * 8 * 8 * sizeof(float)}) {
-      SegmentStore store(entries, chains, memory);
-      RandomSequence random(chains, Stream::generate);
-      std::vector<LaneSums> sums(1, LaneSums(entries * chains, 0.0F));
-      for (std::uint64_t draws : {8, 8, 5, 8, 8, 8, 3}) {  // one was closed early on the way
-        for (float& sum : sums[0]) sum = static_cast<float>(static_cast<double>(draws) * random.uniform());
-        std::fill_n(sums[0].begin(), chains, 0.0F);  // the first never moves
-        store.close_segment(sums, chains, draws);
-      }
-      DiagnosisRoom room;
-      std::vector<EntryDiagnostics> figures(entries - 2);
-      std::vector<double> means(entries - 2);
-      for (const std::size_t first : {0U, 2U}) {
-        diagnose_entries(store, first, room, figures, means);
-        for (std::size_t e = 0; e < means.size(); ++e) {
-          const EntryDiagnostics expected = diagnose_entry(store, first + e, room);
-          ASSERT_NEAR(means[e], store.mean(first + e), 1e-12);
-          ASSERT_EQ(std::isnan(figures[e].mcse), std::isnan(expected.mcse)) << first + e;
-          if (std::isnan(expected.mcse)) continue;
-          ASSERT_NEAR(figures[e].rhat, expected.rhat, 1e-10 * expected.rhat);
-          ASSERT_NEAR(figures[e].mcse, expected.mcse, 1e-10);
-          ASSERT_NEAR(figures[e].ess, expected.ess, 1e-10 * (1 + expected.ess));
+  const std::vector<std::uint64_t> last_is_short = {8, 8, 8, 8, 8, 3};
+  const std::vector<std::uint64_t> one_closed_early = {8, 8, 5, 8, 8, 8, 3};
+  // Twenty-one chains in groups of four: the last group has one.
+  for (const std::uint32_t chains : {1U, 8U, 12U, 21U})
+    for (const std::size_t memory : {std::size_t{1} << 22, entries * 8 * 8 * sizeof(float)})
+      for (const auto& lengths : {last_is_short, one_closed_early}) {
+        SegmentStore store(entries, chains, memory);
+        RandomSequence random(chains, Stream::generate);
+        std::vector<LaneSums> sums(1, LaneSums(entries * chains, 0.0F));
+        for (const std::uint64_t draws : lengths) {
+          for (float& sum : sums[0]) sum = static_cast<float>(static_cast<double>(draws) * random.uniform());
+          std::fill_n(sums[0].begin(), chains, 0.0F);  // the first never moves
+          store.close_segment(sums, chains, draws);
+        }
+        DiagnosisRoom room;
+        std::vector<EntryDiagnostics> figures(entries - 2);
+        std::vector<double> means(entries - 2);
+        for (const std::size_t first : {0U, 2U}) {
+          diagnose_entries(store, first, room, figures, means);
+          for (std::size_t e = 0; e < means.size(); ++e) {
+            const EntryDiagnostics expected = diagnose_entry(store, first + e, room);
+            ASSERT_NEAR(means[e], store.mean(first + e), 1e-12);
+            ASSERT_EQ(std::isnan(figures[e].mcse), std::isnan(expected.mcse)) << first + e;
+            if (std::isnan(expected.mcse)) continue;
+            ASSERT_NEAR(figures[e].rhat, expected.rhat, 1e-10 * expected.rhat);
+            ASSERT_NEAR(figures[e].mcse, expected.mcse, 1e-10);
+            ASSERT_NEAR(figures[e].ess, expected.ess, 1e-10 * (1 + expected.ess));
+          }
         }
       }
-    }
 }
 
 // Large models begin with longer segments, as long as the burn-in leaves a run of twice its length a dozen.

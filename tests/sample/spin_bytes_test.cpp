@@ -135,6 +135,13 @@ TEST(GibbsSpinBytes, ScoresOfALargeGrid) {
   testing::expect_scores(GibbsSpinBytes(spin_graph(graph)), graph, 1, 1e-6);
 }
 
+// As many as go together at once, fewer, and some more.
+TEST(GibbsSpinBytes, SeveralSweepsAtOnceAreTheSame) {
+  const Graph graph = compile(testing::random_grid(30, 40, false, 6));
+  for (const std::uint64_t count : {1U, 7U, 64U, 75U})
+    testing::expect_sweeps_at_once(GibbsSpinBytes(spin_graph(graph)), 1, count);
+}
+
 // States, sums and scores of some sweeps, at one temperature, at another and at many.
 struct Trajectory {
   GibbsSpinBytes::Bytes bytes;

@@ -45,17 +45,19 @@ inline Graph random_spin_graph(std::uint64_t seed) {
 template <class K>
 void expect_sweeps_at_once(const K& kernel, std::uint64_t seed, std::uint64_t count) {
   auto apart = kernel.start(seed, 0), together = apart, without_sums = apart;
-  std::vector<float> sums_apart(kernel.entry_count(), 0.0F), sums_together = sums_apart;
+  std::vector<float> sums_apart(kernel.entry_count() * kernel.lanes(), 0.0F), sums_together = sums_apart;
   for (std::uint64_t sweep = 3; sweep < 3 + count; ++sweep)
     kernel.sweep(apart, sweep, ConditionalSums{sums_apart});
   kernel.sweeps(together, 3, count, ConditionalSums{sums_together});
   kernel.sweeps(without_sums, 3, count);
   std::vector<Value> x(kernel.size()), y(kernel.size()), z(kernel.size());
-  kernel.read(apart, 0, x);
-  kernel.read(together, 0, y);
-  kernel.read(without_sums, 0, z);
-  EXPECT_EQ(x, y);
-  EXPECT_EQ(x, z);
+  for (std::uint32_t lane = 0; lane < kernel.lanes(); ++lane) {
+    kernel.read(apart, lane, x);
+    kernel.read(together, lane, y);
+    kernel.read(without_sums, lane, z);
+    EXPECT_EQ(x, y);
+    EXPECT_EQ(x, z);
+  }
   for (std::size_t i = 0; i < sums_apart.size(); ++i)
     ASSERT_NEAR(sums_apart[i], sums_together[i], 1e-6 * static_cast<double>(count)) << i;
 }

@@ -187,6 +187,8 @@ TEST(Tasks, SamplesOfEveryMethodAreOfTheWholeModel) {
       const Samples answer = sample(one.model, options);
       ASSERT_EQ(answer.values.size(), answer.draws * one.model.variable_count()) << method.name;
       EXPECT_GE(answer.draws, 500U);
+      // A draw that needs updates at all needs one or more.
+      EXPECT_TRUE(answer.updates == 0 || answer.updates >= static_cast<double>(answer.draws)) << method.name;
       for (std::uint64_t t = 0; t < answer.draws / answer.chains; ++t) {
         const std::span<const Value> x = answer.draw(t, 0);
         const double score = log_score(one.model, x);
@@ -297,6 +299,41 @@ TEST(Tasks, ApproximationsAreNeverCalledTrustworthy) {
     EXPECT_NE(judgement.verdict, Verdict::good) << method;
     EXPECT_NE(judgement.text.find("approximates"), std::string::npos) << method << ": " << judgement.text;
   }
+}
+
+// Exact draws come in blocks of at most 1024.
+TEST(Tasks, ExactDrawsAreAsManyAsAskedFor) {
+  const Model model = grid_ising(3, 3, false, 0.4, 0.2);
+  InferenceOptions options;
+  options.method = "exact";
+  options.samples = 2500;
+  const Samples all = sample(model, options);
+  EXPECT_EQ(all.draws, 2500U);
+  EXPECT_EQ(all.values.size(), 2500U * 9);
+  options.samples = 700;
+  const Samples few = sample(model, options);
+  EXPECT_EQ(few.draws, 700U);
+  EXPECT_TRUE(std::equal(few.values.begin(), few.values.end(), all.values.begin()));
+}
+
+// One anneal in ten must carry the weight, and ten at least; else a warning says so. Stronger couplings after few
+// sweeps pass through both limits.
+TEST(Tasks, AnnealsThatCarryLittleAreSaid) {
+  int between = 0;
+  for (int strength = 1; strength <= 10; ++strength) {
+    InferenceOptions options;
+    options.method = "ais";
+    options.chains.count = 400;
+    options.chains.sweeps = 8;
+    const LogZ answer = log_z(grid_ising(6, 6, false, 0.1 * strength, 0.1), options);
+    const double effective = nlohmann::json::parse(to_json(answer).text())["details"]["effective_samples"];
+    const bool said = std::ranges::any_of(answer.provenance.warnings, [](const std::string& warning) {
+      return warning.find("carry the weight") != std::string::npos;
+    });
+    EXPECT_EQ(said, effective < 40) << effective;
+    between += effective > 10 && effective < 40;
+  }
+  EXPECT_GT(between, 0);
 }
 
 TEST(Tasks, TemperingWithoutARoundTripHasNotConvergedWhateverRhatSays) {

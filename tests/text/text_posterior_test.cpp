@@ -48,6 +48,8 @@ TEST(TextPosterior, ProbabilitiesAreTheExactMarginals) {
     EXPECT_EQ(posterior.trace.front().size(), 4100U);
     EXPECT_FALSE(posterior.renamed);
     EXPECT_LT(posterior.log_joint.rhat, 1.01);
+    EXPECT_EQ(posterior.chains_left_out,
+              0U);  // all have the same law: their means differ by far less than it spreads
     // Sixteen thousand draws with an autocorrelation time far below 16: an error of at most 4.5 / 2 /
     // sqrt(1000).
     for (std::size_t o = 0; o < exact.open.size(); ++o)
