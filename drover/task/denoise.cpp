@@ -136,12 +136,13 @@ void measure(Denoised& result) {
 
 /// Parameters that are not given, by the image; the image is then one of even light, black at -1, white at
 /// +1.
-void estimate(const DenoiseOptions& options, const RunControl& control, Denoised& result) {
+BinaryImageModel estimate(const DenoiseOptions& options, const RunControl& control, Denoised& result) {
+  BinaryImageModel model;
   control.report({"estimating", -1, 0, 0, 0});  // seconds for a large picture
   result.sigma_estimated = !options.sigma;
   result.coupling_estimated = !options.coupling && options.levels == 2;
   if (options.levels == 2) {
-    BinaryImageModel model =
+    model =
         estimate_binary_model(result.noisy, options.coupling, options.sigma, options.inference.seed, control);
     result.black = model.black;
     result.white = model.white;
@@ -153,20 +154,24 @@ void estimate(const DenoiseOptions& options, const RunControl& control, Denoised
     result.coupling = options.coupling.value_or(usual_grey_coupling);
     result.sigma = options.sigma ? *options.sigma : estimate_sigma_grey(result.noisy);
   }
+  return model;
 }
 
 /// What is done when no method is named: image-gibbs and scale-mixture, which know that it is an image.
-void run_usual(const DenoiseOptions& options, const RunControl& control, Denoised& result) {
+void run_usual(const DenoiseOptions& options, const BinaryImageModel& model, const RunControl& control,
+               Denoised& result) {
   const Chains& chains = options.inference.chains;
   if (options.levels == 2) {
     result.chains = chains.count.value_or(1);
-    BinaryPosterior found = binary_posterior(
-        result.noisy, result.sigma, result.coupling, result.chains, chains.burn_in.value_or(usual_burn_in),
-        chains.sweeps.value_or(usual_sweeps), options.inference.seed, control);
+    BinaryPosterior found =
+        binary_posterior(result.noisy, model, result.chains, chains.burn_in.value_or(usual_burn_in),
+                         chains.sweeps.value_or(usual_sweeps), options.inference.seed, control);
     result.mean = std::move(found.mean);
     result.sweeps = found.sweeps;
     result.provenance.method = binary_method;
-    result.provenance.because = "it is made for black and white images";
+    result.provenance.because = model.patterns.empty()
+                                    ? "it is made for black and white images"
+                                    : "it is made for black and white images, whose patterns it learns";
   } else {
     const auto iterations =
         static_cast<std::uint32_t>(options.inference.messages.iterations.value_or(usual_iterations));
@@ -257,7 +262,8 @@ Denoised denoise(const GreyImage& image, const DenoiseOptions& options, const Ru
     // Whoever hears of progress expects a result from there on, which a method that is named has much later.
     RunControl silent(control);
     silent.watch([](const Progress&) {});
-    estimate(options, options.inference.method == "auto" ? control : silent, result);
+    const BinaryImageModel model =
+        estimate(options, options.inference.method == "auto" ? control : silent, result);
     StopCheck(control, "denoising", "had a result").ask();
     Provenance& provenance = result.provenance;
     provenance.question = "denoise";
@@ -267,7 +273,7 @@ Denoised denoise(const GreyImage& image, const DenoiseOptions& options, const Ru
       provenance.warnings.emplace_back(
           "the picture has many greys, and becomes black and white: more levels (256) keep them");
     if (options.inference.method == "auto") {
-      run_usual(options, control, result);
+      run_usual(options, model, control, result);
       result.output = output_image(result, options.grey);
       measure(result);
       if (control.stop_requested())

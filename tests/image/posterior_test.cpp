@@ -22,7 +22,8 @@ TEST(BinaryPosterior, AgreesWithEnumeration) {
     const NoisyImage image{4, 3, PixelRange::open, values};
     const double coupling = 0.1 + 0.08 * static_cast<double>(seed);
     const Enumeration exact = enumerate(compile(denoising_model(image, 0.9, coupling)));
-    const BinaryPosterior found = binary_posterior(image, 0.9, coupling, 2, 50, 20000, seed);
+    const BinaryPosterior found =
+        binary_posterior(image, {.coupling = coupling, .sigma = 0.9}, 2, 50, 20000, seed);
     // Conditional expectations vary by at most 1, and 40,000 sweeps of a weakly coupled grid are thousands of
     // independent ones: five standard errors of 2,000 draws.
     for (std::size_t p = 0; p < 12; ++p)
@@ -84,8 +85,102 @@ TEST(BinaryModel, FlippedPixelsTellTheCoupling) {
   const BinaryImageModel model = estimate_binary_model(image, {}, {}, 1);
   // The chain that made it is short for an ordered image, which looks a little more ordered than it is.
   EXPECT_NEAR(model.coupling, 0.5, 0.1);
-  const BinaryPosterior found = binary_posterior(image, model.sigma, model.coupling, 1, 10, 30, 1);
+  const BinaryPosterior found = binary_posterior(image, model, 1, 10, 30, 1);
   EXPECT_LT(wrong_share(found.mean, spins), 0.75 * wrong_share(seen, spins));
+}
+
+/// A pixel's twelve neighbours, white beyond the border, as the place of its pattern.
+std::size_t pattern_of(std::size_t state, int width, int height, int x, int y) {
+  constexpr int places[12][2] = {{-1, 0}, {1, 0}, {0, -1}, {0, 1}, {-1, -1}, {1, -1},
+                                 {-1, 1}, {1, 1}, {-2, 0}, {2, 0}, {0, -2},  {0, 2}};
+  std::size_t pattern = 0;
+  for (int k = 0; k < 12; ++k) {
+    const int u = x + places[k][0], v = y + places[k][1];
+    const bool outside = u < 0 || v < 0 || u >= width || v >= height;
+    pattern |= (outside ? 1 : state >> (v * width + u) & 1U) << k;
+  }
+  return pattern;
+}
+
+TEST(BinaryPosterior, PatternsHaveTheirStationaryDistribution) {
+  // Sweeps over 4 x 3 pixels as a matrix: its stationary distribution by repetition.
+  constexpr int width = 4, height = 3, pixels = width * height;
+  for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+    RandomSequence random(seed, Stream::generate);
+    std::vector<double> values;
+    for (int p = 0; p < pixels; ++p) values.push_back(0.5 * random.normal());
+    const NoisyImage image{width, height, PixelRange::open, values};
+    BinaryImageModel model{.coupling = 0, .sigma = 1};
+    for (int p = 0; p < 4096; ++p) model.patterns.push_back(static_cast<float>(0.7 * random.normal()));
+    const auto white = [&](std::size_t state, int x, int y) {
+      const double odds =
+          static_cast<double>(model.patterns[pattern_of(state, width, height, x, y)]) +
+          2 * values[static_cast<std::size_t>(y * width + x)];  // log l(y | 1) - log l(y | -1), sigma 1
+      return 1 / (1 + std::exp(-odds));
+    };
+    std::vector<double> law(std::size_t{1} << pixels, 1.0 / (1U << pixels)), expected(pixels);
+    for (int sweep = 0; sweep < 60; ++sweep) {
+      std::fill(expected.begin(), expected.end(), 0.0);
+      for (int colour = 0; colour < 5; ++colour)
+        for (int p = 0; p < pixels; ++p) {
+          const int x = p % width, y = p / width;
+          if ((x + 2 * y) % 5 != colour) continue;
+          for (std::size_t s = 0; s < law.size(); ++s) {
+            if (s >> p & 1U) continue;
+            const double both = law[s] + law[s | 1U << p], up = white(s, x, y);
+            expected[static_cast<std::size_t>(p)] += both * up;
+            law[s] = both * (1 - up);
+            law[s | 1U << p] = both * up;
+          }
+        }
+    }
+    const BinaryPosterior found = binary_posterior(image, model, 2, 50, 20000, seed);
+    // As above: five standard errors of 2,000 draws.
+    for (std::size_t p = 0; p < pixels; ++p)
+      EXPECT_NEAR(found.mean[p], 2 * expected[p] - 1, 5 / std::sqrt(2000.0)) << seed << " " << p;
+  }
+}
+
+/// Rings and slanted lines, one to three pixels wide.
+std::vector<double> line_art(std::size_t side, std::uint64_t seed) {
+  std::vector<double> ink(side * side, 1);
+  RandomSequence random(seed, Stream::generate);
+  const auto dot = [&](double u, double v) {
+    if (u >= 0 && v >= 0 && u < static_cast<double>(side) && v < static_cast<double>(side))
+      ink[static_cast<std::size_t>(v) * side + static_cast<std::size_t>(u)] = -1;
+  };
+  for (int k = 0; k < 8; ++k) {
+    const double x = random.uniform() * static_cast<double>(side),
+                 y = random.uniform() * static_cast<double>(side), r = 10 + 30 * random.uniform(),
+                 turn = 6.28 * random.uniform();
+    for (int width = 0; width < 1 + k % 3; ++width)
+      for (double t = 0; t < 6.2832; t += 0.005) {
+        dot(x + (r + width) * std::cos(t), y + (r + width) * std::sin(t));
+        const double along = (t - 3.14) * 40;
+        dot(x + along * std::cos(turn) + width, y + along * std::sin(turn));
+      }
+  }
+  return ink;
+}
+
+TEST(BinaryModel, LearnsTheStrokesOfLineArt) {
+  for (std::uint64_t seed = 1; seed <= 3; ++seed) {
+    const std::size_t side = 180;
+    const std::vector<double> clean = line_art(side, seed);
+    std::vector<double> seen = clean;
+    RandomSequence random(seed, Stream::start);
+    for (double& y : seen)
+      if (random.uniform() < 0.05) y = -y;
+    const NoisyImage image = noisy_image(seen, side, side);
+    BinaryImageModel model = estimate_binary_model(image, {}, {}, 1);
+    ASSERT_EQ(model.patterns.size(), 4096);
+    const double learnt = wrong_share(binary_posterior(image, model, 1, 10, 30, 1).mean, clean);
+    model.patterns.clear();
+    const double by_coupling = wrong_share(binary_posterior(image, model, 1, 10, 30, 1).mean, clean);
+    EXPECT_LT(learnt, 0.9 * by_coupling) << seed;
+    EXPECT_LT(learnt, 0.02) << seed;
+    EXPECT_TRUE(estimate_binary_model(image, 0.7, {}, 1).patterns.empty());
+  }
 }
 
 /// Discs, a slope and stripes.
@@ -187,10 +282,14 @@ TEST(GreyPosterior, KnowsNoScaleAndNoThreads) {
   BinaryPosterior one;
   tbb::task_arena(1).execute([&] {
     alone = grey_posterior(noisy, 0.1);
-    one = binary_posterior(noisy, 0.5, 0.6, 1, 5, 10, 1);
+    one = binary_posterior(noisy, {.coupling = 0.6, .sigma = 0.5}, 1, 5, 10, 1);
   });
   EXPECT_EQ(alone.mean, bright.mean);
-  EXPECT_EQ(one.mean, binary_posterior(noisy, 0.5, 0.6, 1, 5, 10, 1).mean);
+  EXPECT_EQ(one.mean, binary_posterior(noisy, {.coupling = 0.6, .sigma = 0.5}, 1, 5, 10, 1).mean);
+  BinaryImageModel learnt{.coupling = 0.6, .sigma = 0.5};
+  for (int p = 0; p < 4096; ++p) learnt.patterns.push_back(static_cast<float>(p % 7 - 3));
+  tbb::task_arena(1).execute([&] { one = binary_posterior(noisy, learnt, 1, 5, 10, 1); });
+  EXPECT_EQ(one.mean, binary_posterior(noisy, learnt, 1, 5, 10, 1).mean);
 }
 
 }  // namespace
