@@ -2,10 +2,10 @@
 // it converge in time, are its errors honest, is it ever wrong and says that it converged, and what did the
 // choice cost against the best single sampler of hindsight and against plain Gibbs sampling?
 //
-// Usage: bench_race [SECONDS] [--hindsight] [--mixtures] [--only PART] [FOLDER|MODEL ...]
+// Usage: bench_race [SECONDS] [--hindsight] [--mixtures] [--only PART] [--others N] [FOLDER|MODEL ...]
 //
 // SECONDS of the processor per model (10), one thread, so that a busy machine does not matter much. Without
-// files: generated models only; --only: those whose names have PART in them. A run is wrong when an entry is further from the truth than 6 of its errors
+// files: generated models only, with --others other instances of each; --only: those whose names have PART in them. A run is wrong when an entry is further from the truth than 6 of its errors
 // and 0.01, or when fewer than 90 % of the entries are within 3 errors.
 //
 // --hindsight runs every sampler by itself, with the race's starts, targets and looks, but without a choice
@@ -353,6 +353,7 @@ int main(int argc, char** argv) {
   double seconds = 10;
   bool hindsight = false, mixtures = false;
   std::string only;
+  std::uint64_t others = 0;
   std::vector<bench::NamedModel> models;
   bool files = false;
   for (int a = 1; a < argc; ++a) {
@@ -362,6 +363,8 @@ int main(int argc, char** argv) {
       hindsight = mixtures = true;
     } else if (std::strcmp(argv[a], "--only") == 0 && a + 1 < argc) {
       only = argv[++a];
+    } else if (std::strcmp(argv[a], "--others") == 0 && a + 1 < argc) {
+      others = std::strtoull(argv[++a], nullptr, 10);
     } else if (char* end = nullptr; std::strtod(argv[a], &end) > 0 && *end == 0) {
       seconds = std::atof(argv[a]);
     } else {
@@ -369,7 +372,7 @@ int main(int argc, char** argv) {
       for (bench::NamedModel& named : bench::models_of(argv[a])) models.push_back(std::move(named));
     }
   }
-  if (!files) models = bench::generated_models();
+  if (!files) models = bench::generated_models(others);
   fmt::print("{:28} {:26} {:>3} {:>6} {:>7} {:>7} {:>8} {:>5} {:>5} {:>5} {:>7} {}\n", "MODEL", "METHOD",
              "ok", "wall s", "cpu s", "R-hat", "ESS", "1.96", "3", "max z", "max err", "without error");
   Totals totals;

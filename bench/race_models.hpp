@@ -75,44 +75,54 @@ inline Model side_by_side(const Model& left, const Model& right) {
   return both;
 }
 
-/// Grids at five temperatures, Potts grids, RBMs, noisy-OR networks, random factor graphs.
-inline std::vector<NamedModel> generated_models() {
+/// Grids at five temperatures, Potts grids, RBMs, noisy-OR networks, random factor graphs; `others` counts up to other
+/// instances of each.
+inline std::vector<NamedModel> generated_models(std::uint64_t others = 0) {
   std::vector<NamedModel> models;
   for (double strength : {0.2, 0.35, 0.44, 0.6, 1.0}) {
-    models.push_back(
-        {fmt::format("ferromagnet 12x12 J {}", strength),
-         ising(grid_edges(12, 12, false), Draw::constant(strength), Draw::uniform(-0.1, 0.1), 3)});
-    models.push_back(
-        {fmt::format("glass 12x12 sd {}", 2 * strength),
-         ising(grid_edges(12, 12, false), Draw::normal(0, 2 * strength), Draw::uniform(-0.2, 0.2), 5)});
+    models.push_back({fmt::format("ferromagnet 12x12 J {}", strength),
+                      ising(grid_edges(12, 12, false), Draw::constant(strength), Draw::uniform(-0.1, 0.1),
+                            3 + 100 * others)});
+    models.push_back({fmt::format("glass 12x12 sd {}", 2 * strength),
+                      ising(grid_edges(12, 12, false), Draw::normal(0, 2 * strength),
+                            Draw::uniform(-0.2, 0.2), 5 + 100 * others)});
   }
   for (double strength : {0.5, 1.0, 1.5})
     models.push_back({fmt::format("potts 8x8x3 J {}", strength),
-                      potts(grid_edges(8, 8, false), 3, Draw::constant(strength), Draw::normal(0, 0.1), 7)});
+                      potts(grid_edges(8, 8, false), 3, Draw::constant(strength), Draw::normal(0, 0.1),
+                            7 + 100 * others)});
   for (double sd : {0.5, 1.0, 2.0, 3.0})
-    models.push_back(
-        {fmt::format("rbm 40x12 sd {}", sd), rbm(40, 12, Draw::normal(0, sd), Draw::normal(0, 0.5), 9)});
-  for (std::uint64_t seed : {1, 2, 3}) models.push_back(noisy_or_network(20, 40, seed));
-  models.push_back({"random tables 40x3", random_tables(40, 3, 45, 3, Draw::normal(0, 1), 0, 11)});
-  models.push_back({"random tables 40x2, sd 2", random_tables(40, 2, 45, 3, Draw::normal(0, 2), 0, 12)});
-  models.push_back({"random tables 30x3, zeros", random_tables(30, 3, 32, 3, Draw::normal(0, 1), 0.2, 13)});
-  models.push_back({"random tables 40x2, zeros", random_tables(40, 2, 45, 3, Draw::normal(0, 1), 0.3, 14)});
-  models.push_back({"random graph degree 3, sd 1",
-                    ising(regular_edges(60, 3, 15), Draw::normal(0, 1), Draw::normal(0, 0.3), 15)});
+    models.push_back({fmt::format("rbm 40x12 sd {}", sd),
+                      rbm(40, 12, Draw::normal(0, sd), Draw::normal(0, 0.5), 9 + 100 * others)});
+  for (std::uint64_t seed : {1, 2, 3}) models.push_back(noisy_or_network(20, 40, seed + 100 * others));
   models.push_back(
-      {"complete 18, sd 0.5", ising(complete_edges(18), Draw::normal(0, 0.5), Draw::normal(0, 0.3), 16)});
+      {"random tables 40x3", random_tables(40, 3, 45, 3, Draw::normal(0, 1), 0, 11 + 100 * others)});
   models.push_back(
-      {"complete 18, J 0.2", ising(complete_edges(18), Draw::constant(0.2), Draw::constant(0.05), 17)});
+      {"random tables 40x2, sd 2", random_tables(40, 2, 45, 3, Draw::normal(0, 2), 0, 12 + 100 * others)});
+  models.push_back(
+      {"random tables 30x3, zeros", random_tables(30, 3, 32, 3, Draw::normal(0, 1), 0.2, 13 + 100 * others)});
+  models.push_back(
+      {"random tables 40x2, zeros", random_tables(40, 2, 45, 3, Draw::normal(0, 1), 0.3, 14 + 100 * others)});
+  models.push_back(
+      {"random graph degree 3, sd 1", ising(regular_edges(60, 3, 15 + 100 * others), Draw::normal(0, 1),
+                                            Draw::normal(0, 0.3), 15 + 100 * others)});
+  models.push_back({"complete 18, sd 0.5", ising(complete_edges(18), Draw::normal(0, 0.5),
+                                                 Draw::normal(0, 0.3), 16 + 100 * others)});
+  models.push_back({"complete 18, J 0.2",
+                    ising(complete_edges(18), Draw::constant(0.2), Draw::constant(0.05), 17 + 100 * others)});
   // Clusters must turn as a whole, and beside them they are of no use.
-  const Model clusters = ising(grid_edges(12, 12, false), Draw::constant(0.6), Draw::uniform(-0.1, 0.1), 3);
+  const Model clusters =
+      ising(grid_edges(12, 12, false), Draw::constant(0.6), Draw::uniform(-0.1, 0.1), 3 + 100 * others);
   models.push_back({"ferromagnet beside glass",
                     side_by_side(clusters, ising(grid_edges(12, 12, false), Draw::normal(0, 0.6),
-                                                 Draw::uniform(-0.2, 0.2), 5))});
-  models.push_back({"ferromagnet beside rbm",
-                    side_by_side(clusters, rbm(40, 12, Draw::normal(0, 2), Draw::normal(0, 0.5), 9))});
-  models.push_back({"ferromagnet beside degree 5",
-                    side_by_side(clusters, ising(regular_edges(40, 5, 15), Draw::normal(0, 0.7),
-                                                 Draw::normal(0, 0.3), 15))});
+                                                 Draw::uniform(-0.2, 0.2), 5 + 100 * others))});
+  models.push_back(
+      {"ferromagnet beside rbm",
+       side_by_side(clusters, rbm(40, 12, Draw::normal(0, 2), Draw::normal(0, 0.5), 9 + 100 * others))});
+  models.push_back(
+      {"ferromagnet beside degree 5",
+       side_by_side(clusters, ising(regular_edges(40, 5, 15 + 100 * others), Draw::normal(0, 0.7),
+                                    Draw::normal(0, 0.3), 15 + 100 * others))});
   return models;
 }
 
