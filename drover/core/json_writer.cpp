@@ -1,5 +1,6 @@
 #include "drover/core/json_writer.hpp"
 
+#include <fmt/compile.h>
 #include <fmt/format.h>
 
 #include <cmath>
@@ -27,21 +28,28 @@ std::size_t character_length(std::string_view text, std::size_t at) {
 
 void append_number(std::string& text, double number) {
   if (std::isfinite(number))
-    fmt::format_to(std::back_inserter(text), "{}", number);
+    fmt::format_to(std::back_inserter(text), FMT_COMPILE("{}"), number);
   else
     text += "null";
 }
 
 template <class Items, class Append>
-std::string listed(const Items& items, Append append) {
-  std::string text = "[";
+void append_list(std::string& text, const Items& items, Append append) {
+  text += '[';
   bool first = true;
   for (const auto& item : items) {
     if (!first) text += ',';
     first = false;
     append(text, item);
   }
-  return text + "]";
+  text += ']';
+}
+
+template <class Items, class Append>
+std::string listed(const Items& items, Append append) {
+  std::string text;
+  append_list(text, items, append);
+  return text;
 }
 
 template <class Number>
@@ -98,6 +106,10 @@ std::string json_number(double number) {
 
 std::string json_array(std::span<const double> numbers) {
   return listed(numbers, append_number);
+}
+
+void append_json_array(std::string& text, std::span<const double> numbers) {
+  append_list(text, numbers, append_number);
 }
 
 std::string json_array(std::span<const Value> numbers) {

@@ -18,6 +18,8 @@ namespace drover {
 std::string json_string(std::string_view text);
 std::string json_number(double number);
 std::string json_array(std::span<const double> numbers);
+/// The same behind a text.
+void append_json_array(std::string& text, std::span<const double> numbers);
 std::string json_array(std::span<const Value> numbers);
 std::string json_array(std::span<const std::uint32_t> numbers);
 std::string json_array(std::span<const std::string> words);
