@@ -45,7 +45,8 @@ struct BinaryImageModel {
   signed char frame = 1;  ///< the side that patterns see beyond the border: that of more pixels
 };
 
-/// What is given is kept; with the coupling given there are no patterns. With sigma given, black and white are the ends of the range and the light is even.
+/// What is given is kept; with the coupling given there are no patterns. With sigma given, black and white are the
+/// ends of the range and the light is even.
 BinaryImageModel estimate_binary_model(const NoisyImage& image, std::optional<double> coupling,
                                        std::optional<double> sigma, std::uint64_t seed,
                                        const RunControl& control = no_control());
