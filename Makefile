@@ -121,9 +121,11 @@ dist: setup ## make the source archive, which can be built without npm and netwo
 format: ## format every source
 	@git ls-files '*.cpp' '*.hpp' | xargs clang-format -i
 
-tidy: setup-test ## run clang-tidy over the library and the command
+tidy: setup-test ## run clang-tidy over the library and the command, and compile every public header alone
 	@cmake --preset release -B build-tidy -DDROVER_BATCHES=OFF -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON > /dev/null
 	@git ls-files 'drover/*.cpp' 'app/*.cpp' | xargs -P$(JOBS) -n1 clang-tidy -p build-tidy --quiet
+	@$(CONFIGURE) release > /dev/null && cmake --build build -j$(JOBS) --target test_rules
+	@DROVER_ALL_HEADERS=1 build/bin/test_rules --gtest_filter='*StandAlone' --gtest_brief=1
 
 sanitize: setup-test ## run the tests under the address, undefined and thread sanitizers
 	@for preset in asan ubsan tsan; do \

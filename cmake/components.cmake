@@ -35,10 +35,17 @@ function(drover_precompile target)
   endif()
 endfunction()
 
-# drover_batch(TARGET): with DROVER_BATCHES, up to eight neighbouring sources of a folder are compiled as one: most of a
-# unit's time goes into templates that its neighbours need too. So names in a folder's unnamed namespaces differ from each
+# drover_batch(TARGET): with DROVER_BATCHES, neighbouring sources of a folder are compiled as one: most of a unit's time goes
+# into templates that its neighbours need too. Up to eight of them where many processors share the work, a whole folder where
+# there are few, which takes a fifth less of each. So names in a folder's unnamed namespaces differ from each
 # other. Of vector kernels three are, in a file that goes through the instruction sets once for all of them (highway.h takes
 # longer to read than a kernel). Sources with other options of their own stay alone.
+cmake_host_system_information(RESULT PROCESSORS QUERY NUMBER_OF_LOGICAL_CORES)
+set(DROVER_BATCH_SIZE 8)
+if(PROCESSORS LESS 8)
+  set(DROVER_BATCH_SIZE 32)
+endif()
+
 function(drover_batch target)
   if(NOT DROVER_BATCHES)
     return()
@@ -61,7 +68,7 @@ function(drover_batch target)
   endforeach()
   list(REMOVE_DUPLICATES folders)
   foreach(folder ${folders})
-    set(most 8)
+    set(most ${DROVER_BATCH_SIZE})
     if(folder MATCHES "_kernels$")
       set(most 3)
     endif()
