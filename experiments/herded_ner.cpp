@@ -37,7 +37,7 @@ void add_document(const TaggedText& from, std::size_t document, TaggedText& to) 
   to.end_document();
 }
 
-Corpora load(const Options& options, Outcome& outcome) {
+Corpora load_tagged(const Options& options, Outcome& outcome) {
   Corpora corpora;
   const auto train = find_data(options, "ner-wikigold/wikigold.conll.txt.gz");
   const auto test = find_data(options, "ieer/ieer.zip");
@@ -84,7 +84,7 @@ constexpr std::size_t sweep_counts[] = {100, 400, 800};
 
 Outcome herded_ner(const Options& options) {
   Outcome outcome;
-  const Corpora corpora = load(options, outcome);
+  const Corpora corpora = load_tagged(options, outcome);
   RunControl watched(options.control);
   watched.watch([&](const Progress& progress) {
     options.control.report({"training", 0.5 * progress.fraction});

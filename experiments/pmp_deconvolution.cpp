@@ -33,7 +33,7 @@ using Bits = std::vector<std::uint8_t>;
 constexpr std::size_t lanes = BooleanMaxProduct::lanes;
 
 /// How the prior of the places is read.
-struct Reading {
+struct Observation {
   std::string name;
   double place_odds;   ///< log-odds of S = 1
   double place_noise;  ///< factor on the noise of S
@@ -86,7 +86,7 @@ Problem make_stand_in(std::uint64_t seed) {
   return problem;
 }
 
-BooleanProducts make_products(const Problem& problem, const Reading& reading) {
+BooleanProducts make_products(const Problem& problem, const Observation& reading) {
   const ConvolutionShape& shape = problem.shape;
   constexpr float known = 230.26F;
   BooleanProducts products;
@@ -149,7 +149,7 @@ struct Effort {
 
 /// One state per sample: the best of its starts. Start 0 begins with messages of zero, the others with sums
 /// of logistic numbers. Returns nothing when stopped.
-std::vector<Bits> draw(const Problem& problem, const Reading& reading, const BooleanProducts& products,
+std::vector<Bits> draw(const Problem& problem, const Observation& reading, const BooleanProducts& products,
                        const Effort& effort, const Options& options) {
   const BooleanMaxProduct solver(products);
   const std::size_t n = problem.variables();
@@ -229,7 +229,7 @@ Outcome pmp_deconvolution(const Options& options) {
   const Problem problem = real ? load_real(*file) : make_stand_in(options.seed);
   const double one = std::log(0.01 / 0.99),
                times = problem.shape.feature_height * problem.shape.feature_width;
-  const std::vector<Reading> readings = {
+  const std::vector<Observation> readings = {
       {"P(S) = 0.01", one, 1},
       {fmt::format("P(S) = 0.01, unary of S {} times", times), times * one, times},
       {"P(S) = 1e-75", -75 * std::log(10.0), 1}};
@@ -240,7 +240,7 @@ Outcome pmp_deconvolution(const Options& options) {
   outcome.rows.push_back({.name = "variables of W and S",
                           .paper = real ? std::optional(40680.0) : std::nullopt,
                           .ours = static_cast<double>(problem.variables())});
-  for (const Reading& reading : readings) {
+  for (const Observation& reading : readings) {
     const BooleanProducts products = make_products(problem, reading);
     std::vector<double> shown;  // share of samples with all features, for each effort
     for (const Effort& effort : efforts) {

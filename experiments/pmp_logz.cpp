@@ -97,18 +97,18 @@ void solve_both(const Graph& graph, std::size_t draws, std::uint64_t seed, Maxim
   }
 }
 
-struct Errors {
+struct EstimateErrors {
   std::vector<double> pmp, mplp;  ///< estimate less log Z
   double time_ratio = 0;
   std::vector<double> many{};  ///< of PMP with many more draws; empty for dense models
 };
 
-Errors lattice_errors(std::uint32_t side, double K, std::size_t draws, std::uint64_t seed) {
+EstimateErrors lattice_errors(std::uint32_t side, double K, std::size_t draws, std::uint64_t seed) {
   const double exact = torus_log_z(side, K);
   const Graph graph = compile(grid_ising(side, side, true, K));
   Maxima maxima;
   solve_both(graph, draws, seed, maxima);
-  Errors errors;
+  EstimateErrors errors;
   for (double value : maxima.pmp) errors.pmp.push_back(value - exact);
   for (double value : maxima.mplp) errors.mplp.push_back(value - exact);
   errors.time_ratio = maxima.mplp_seconds / maxima.pmp_seconds;
@@ -139,8 +139,8 @@ Graph dense_model(std::uint32_t n, bool scripted, std::uint64_t seed) {
   return compile(model);
 }
 
-Errors dense_errors(std::uint32_t n, bool scripted, std::size_t models, std::uint64_t seed) {
-  Errors errors;
+EstimateErrors dense_errors(std::uint32_t n, bool scripted, std::size_t models, std::uint64_t seed) {
+  EstimateErrors errors;
   Maxima maxima;
   for (std::size_t m = 0; m < models; ++m) {
     const Graph graph = dense_model(n, scripted, seed + m);
@@ -154,11 +154,11 @@ Errors dense_errors(std::uint32_t n, bool scripted, std::size_t models, std::uin
 }
 
 /// Rows and a figure of one kind of model under one reading; returns the errors by size.
-std::vector<Errors> compare(const std::string& kind, const std::string& reading,
-                            std::span<const std::uint32_t> sizes,
-                            const std::function<Errors(std::uint32_t)>& run, const Options& options,
-                            Outcome& outcome) {
-  std::vector<Errors> all;
+std::vector<EstimateErrors> compare(const std::string& kind, const std::string& reading,
+                                    std::span<const std::uint32_t> sizes,
+                                    const std::function<EstimateErrors(std::uint32_t)>& run,
+                                    const Options& options, Outcome& outcome) {
+  std::vector<EstimateErrors> all;
   Curve pmp{"PMP", {}, {}}, other{"MPLP", {}, {}};
   for (const std::uint32_t size : sizes) {
     if (options.control.should_stop()) {
@@ -168,7 +168,7 @@ std::vector<Errors> compare(const std::string& kind, const std::string& reading,
     const std::string label = fmt::format("{} {}, {}", kind, size, reading);
     options.control.report({label, -1, 0, 0, 0});
     all.push_back(run(size));
-    const Errors& errors = all.back();
+    const EstimateErrors& errors = all.back();
     for (const auto* one : {&errors.pmp, &errors.mplp})
       outcome.rows.push_back(
           {.name = fmt::format("{}: error of log Z, {}", label, one == &errors.pmp ? "PMP" : "MPLP"),
@@ -211,10 +211,10 @@ Outcome pmp_logz(const Options& options) {
   for (const bool scripted : {false, true}) {
     const std::string reading = scripted ? "scripts (pairs twice)" : "text (pairs once)";
     const double K = scripted ? -0.2 : 0.1;
-    const std::vector<Errors> lattice = compare(
+    const std::vector<EstimateErrors> lattice = compare(
         "lattice of side", reading, sizes,
         [&](std::uint32_t side) { return lattice_errors(side, K, repeats, options.seed); }, options, outcome);
-    const std::vector<Errors> dense = compare(
+    const std::vector<EstimateErrors> dense = compare(
         "dense of size", reading, sizes,
         [&](std::uint32_t n) { return dense_errors(n, scripted, repeats, options.seed); }, options, outcome);
     if (outcome.interrupted) return outcome;
@@ -227,10 +227,10 @@ Outcome pmp_logz(const Options& options) {
     outcome.claims.push_back(
         {fmt::format("{}: on the largest dense models MPLP falls below log Z by more than PMP errs", reading),
          -dense_mplp > std::abs(dense_pmp)});
-    outcome.claims.push_back(
-        {fmt::format("{}: MPLP takes longer than PMP on every lattice", reading),
-         std::all_of(lattice.begin(), lattice.end(), [](const Errors& one) { return one.time_ratio > 1; }),
-         true});
+    outcome.claims.push_back({fmt::format("{}: MPLP takes longer than PMP on every lattice", reading),
+                              std::all_of(lattice.begin(), lattice.end(),
+                                          [](const EstimateErrors& one) { return one.time_ratio > 1; }),
+                              true});
   }
   return outcome;
 }

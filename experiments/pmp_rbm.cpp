@@ -23,15 +23,15 @@ namespace drover::experiments {
 
 namespace {
 
-struct Problem {
+struct MachineOfDigits {
   BinaryMachine machine;
   std::vector<Value> images;  ///< (row, pixel)
   std::size_t width = 0;
   bool real = false;
 };
 
-Problem load_real(const std::filesystem::path& data) {
-  Problem problem;
+MachineOfDigits load_machine(const std::filesystem::path& data) {
+  MachineOfDigits problem;
   const std::string file = (data / "pmp" / "rbm_mnist.npz").string();
   const NpzArray weights = read_npz_array(file, "W"), hidden = read_npz_array(file, "bh"),
                  visible = read_npz_array(file, "bv");
@@ -55,8 +55,8 @@ Problem load_real(const std::filesystem::path& data) {
 }
 
 /// Pictures of one bright bar each, 8 x 8, and an RBM trained on them with PMP.
-Problem make_stand_in(std::uint64_t seed) {
-  Problem problem;
+MachineOfDigits stand_in_machine(std::uint64_t seed) {
+  MachineOfDigits problem;
   problem.width = 8;
   RandomSequence random(seed, Stream::generate);
   for (int r = 0; r < 2000; ++r) {
@@ -84,7 +84,7 @@ Outcome pmp_rbm(const Options& options) {
   if (!real)
     outcome.notes.emplace_back(
         "stand-in: a small RBM trained here on made pictures; the authors' RBM and MNIST need --data");
-  const Problem problem = real ? load_real(options.data) : make_stand_in(options.seed);
+  const MachineOfDigits problem = real ? load_machine(options.data) : stand_in_machine(options.seed);
   const std::size_t n = problem.machine.variables(), visible = problem.machine.visible;
   const std::size_t samples = real ? 10000 : 500;
   const std::vector<std::uint32_t> sweeps = {5, 10, 25, 50, 100, 200};

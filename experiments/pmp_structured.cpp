@@ -88,10 +88,11 @@ double log_rmse(const SpinModel& model, const SpinModel& truth) {
   return 0.5 * std::log(squares / (static_cast<double>(model.size) * model.size));
 }
 
-struct Point {
+struct CurvePoint {
   std::vector<double> rmse, mmd, seconds;
 };
-using Points = std::map<std::pair<std::string, std::uint32_t>, Point>;  ///< by method and place on the axis
+using Points =
+    std::map<std::pair<std::string, std::uint32_t>, CurvePoint>;  ///< by method and place on the axis
 
 class Comparison {
  public:
@@ -130,7 +131,7 @@ class Comparison {
 
  private:
   bool learn(MachineSampler& sampler, const SpinTraining& training, const std::string& phase,
-             const std::string& method, std::uint32_t sweeps, Point& point) const {
+             const std::string& method, std::uint32_t sweeps, CurvePoint& point) const {
     SpinModel model = spin_model(truth_.size);
     const double seconds = learn_spins(model, means_, sampler, training, options_.control, phase);
     if (seconds < 0) return false;

@@ -20,7 +20,7 @@ namespace drover::experiments {
 namespace {
 
 constexpr std::uint32_t spins = 4;
-constexpr std::size_t states = 1U << spins;
+constexpr std::size_t state_count = 1U << spins;
 constexpr double true_theta = 0.5;
 
 Graph clique(double theta) {
@@ -40,7 +40,7 @@ std::vector<double> sample_counts(double theta, std::uint64_t seed, std::uint64_
   const Graph graph = clique(theta);
   const PerturbAndMaxProduct sampler(graph, {.iterations = 100, .damping = 0.5F});
   std::vector<Value> x(samples * spins);
-  std::vector<double> maxima(samples), counts(states, 0.0);
+  std::vector<double> maxima(samples), counts(state_count, 0.0);
   sampler.draw(seed, first, samples, x, maxima);
   for (std::size_t s = 0; s < samples; ++s) {
     std::size_t state = 0;
@@ -50,7 +50,7 @@ std::vector<double> sample_counts(double theta, std::uint64_t seed, std::uint64_
   return counts;
 }
 
-double divergence(std::span<const double> p, std::span<const double> q) {
+double divergence_of(std::span<const double> p, std::span<const double> q) {
   double sum = 0;
   for (std::size_t s = 0; s < p.size(); ++s) sum += p[s] * std::log(p[s] / q[s]);
   return sum;
@@ -66,7 +66,7 @@ Outcome pmp_toy(const Options& options) {
   if (options.quick) outcome.notes.emplace_back("quick: 2 seeds instead of 5");
   const Enumeration data = enumerate(clique(true_theta));
   double data_sum = 0;
-  for (std::size_t s = 0; s < states; ++s) data_sum += data.probabilities[s] * pair_sum(s);
+  for (std::size_t s = 0; s < state_count; ++s) data_sum += data.probabilities[s] * pair_sum(s);
 
   std::vector<double> thetas, gibbs_divergences, pmp_divergences;
   Figure figure{.title = "Learning theta with PMP",
@@ -88,7 +88,7 @@ Outcome pmp_toy(const Options& options) {
       const std::vector<double> counts =
           sample_counts(theta[0], seed, 100 * static_cast<std::uint64_t>(t), 100);
       double model_sum = 0;
-      for (std::size_t s = 0; s < states; ++s) model_sum += counts[s] / 100 * pair_sum(s);
+      for (std::size_t s = 0; s < state_count; ++s) model_sum += counts[s] / 100 * pair_sum(s);
       const std::vector<float> gradient = {static_cast<float>(data_sum - model_sum)};
       rule.step(theta, gradient, false);
       curve.x.push_back(t + 1);
@@ -96,12 +96,13 @@ Outcome pmp_toy(const Options& options) {
       if (t >= iterations - 50) late += theta[0] / 50;
     }
     thetas.push_back(late);
-    gibbs_divergences.push_back(divergence(data.probabilities, enumerate(clique(late)).probabilities));
+    gibbs_divergences.push_back(divergence_of(data.probabilities, enumerate(clique(late)).probabilities));
     std::vector<double> samples = sample_counts(late, seed, 1'000'000, final_samples);
-    for (double& count : samples) count = (count + 0.5) / (static_cast<double>(final_samples) + 0.5 * states);
+    for (double& count : samples)
+      count = (count + 0.5) / (static_cast<double>(final_samples) + 0.5 * state_count);
     // States are numbered from the other end there, which changes nothing: the model is symmetric in its
     // spins.
-    pmp_divergences.push_back(divergence(data.probabilities, samples));
+    pmp_divergences.push_back(divergence_of(data.probabilities, samples));
     figure.curves.push_back(std::move(curve));
   }
   if (thetas.empty()) return outcome;

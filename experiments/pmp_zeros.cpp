@@ -22,7 +22,7 @@ namespace drover::experiments {
 
 namespace {
 
-struct Rival {
+struct OtherSampler {
   const char* name;
   std::string method;
   bool persistent;
@@ -136,11 +136,11 @@ Outcome pmp_zeros(const Options& options) {
   const std::uint32_t pmp_chains = real ? 100 : 60, gibbs_chains = real ? 100 : 64,
                       gwg_chains = real ? 4 : 20;
   const std::size_t samples = real ? data.values.size() / n : 500, gwg_samples = real ? 500 : 200;
-  const Rival contestants[] = {{"PMP", "pmp", false, pmp_chains, samples},
-                               {"Gibbs", "gibbs", true, gibbs_chains, samples},
-                               {"Gibbs-reset", "gibbs", false, gibbs_chains, samples},
-                               {"GWG", "gwg", true, gwg_chains, gwg_samples},
-                               {"GWG-reset", "gwg", false, gwg_chains, gwg_samples}};
+  const OtherSampler contestants[] = {{"PMP", "pmp", false, pmp_chains, samples},
+                                      {"Gibbs", "gibbs", true, gibbs_chains, samples},
+                                      {"Gibbs-reset", "gibbs", false, gibbs_chains, samples},
+                                      {"GWG", "gwg", true, gwg_chains, gwg_samples},
+                                      {"GWG-reset", "gwg", false, gwg_chains, gwg_samples}};
   if (real)
     outcome.notes.emplace_back(
         "one seed instead of five; GWG learns with 4 chains instead of 100 and has 500 samples, not 5923, "
@@ -159,7 +159,7 @@ Outcome pmp_zeros(const Options& options) {
   std::vector<std::vector<double>> scores, distances;
   std::vector<double> seconds;
   outcome.images.push_back(picture_grid("Data", data.values, data.width, data.height, 10, 2));
-  for (const Rival& one : contestants) {
+  for (const OtherSampler& one : contestants) {
     SpinModel model = spin_model(static_cast<std::uint32_t>(n), true);
     const std::unique_ptr<MachineSampler> sampler = named_sampler(
         one.method,

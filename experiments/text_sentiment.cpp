@@ -17,7 +17,7 @@ namespace drover::experiments {
 
 namespace {
 
-Corpus load(const Options& options, Outcome& outcome) {
+Corpus load_reviews(const Options& options, Outcome& outcome) {
   CorpusOptions words;
   words.min_count = 2;
   if (const auto path = find_data(options, "movie_reviews/movie_reviews.zip"))
@@ -36,7 +36,7 @@ struct Cell {
 
 Outcome text_sentiment(const Options& options) {
   Outcome outcome;
-  const Corpus corpus = load(options, outcome);
+  const Corpus corpus = load_reviews(options, outcome);
   const bool real = outcome.notes.empty();
   const std::vector<double> shares = {0, 0.01, 0.1, 0.5};
   const std::uint64_t repetitions = options.quick ? 2 : 5;

@@ -65,6 +65,19 @@ void parallel_for(Index begin, std::type_identity_t<Index> end, const F& body) {
   });
 }
 
+/// body(begin, end) for 0 .. count - 1, cut at the multiples of `grain` and nowhere else.
+template <class F>
+void parallel_blocks(std::size_t count, std::size_t grain, const F& body) {
+  if (count <= grain) {
+    body(std::size_t{0}, count);
+    return;
+  }
+  parallel_for(std::size_t{0}, (count + grain - 1) / grain, [&](std::size_t block) {
+    const std::size_t begin = block * grain;
+    body(begin, count - begin < grain ? count : begin + grain);
+  });
+}
+
 /// The sum of body(block), always cut and added in the same order.
 template <class F>
 double parallel_sum(const IndexRange& range, const F& body) {

@@ -348,7 +348,7 @@ py::object scores(const StatedModel& stated, py::handle states) {
   return rows.ndim() == 1 ? py::object(py::float_(all.at(0))) : py::object(adopt(std::move(all)));
 }
 
-std::string text_of(const StatedModel& stated) {
+std::string model_text(const StatedModel& stated) {
   const Model& model = stated->model;
   std::string text =
       fmt::format("<{} of {} and {}", model.kind == ModelKind::bayes ? "Bayesian network" : "model",
@@ -529,7 +529,7 @@ void bind_model(py::module_& module, py::class_<StatedModel>& model) {
       .def("__deepcopy__", [](const StatedModel& m, py::handle) { return StatedModel(m); })
       .def(pickle_model<StatedModel>())
       .def("__len__", [](const StatedModel& m) { return m->model.variable_count(); })
-      .def("__repr__", &text_of);
+      .def("__repr__", &model_text);
 
   py::class_<BayesNet, StatedModel>(module, "BayesNet", "A Bayesian network, stated variable by variable.")
       .def(py::init<>())

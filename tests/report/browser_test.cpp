@@ -11,6 +11,7 @@
 
 #include "drover/report/report.hpp"
 #include "tests/report/example_pages.hpp"
+#include "tests/support/chromium.hpp"
 
 namespace drover {
 namespace {
@@ -23,10 +24,6 @@ std::string read(const fs::path& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-bool has_chromium() {
-  return std::system("command -v chromium >/dev/null 2>&1") == 0;
-}
-
 struct Visit {
   std::string dom;      ///< the document after its scripts ran
   std::string console;  ///< what the browser's console said
@@ -36,7 +33,7 @@ struct Visit {
 class Browser : public ::testing::Test {
  protected:
   void SetUp() override {
-    if (!has_chromium()) GTEST_SKIP() << "chromium is not installed (Debian: apt-get install chromium)";
+    if (!testing::has_chromium()) GTEST_SKIP() << testing::no_chromium;
     std::string name = (fs::temp_directory_path() / "drover-report-XXXXXX").string();
     ASSERT_NE(mkdtemp(name.data()), nullptr);
     folder_ = name;
@@ -54,7 +51,8 @@ class Browser : public ::testing::Test {
         << render_report(data) << (actions.empty() ? "" : "<script>" + actions + "</script>");
     // /dev/null for input: the browser must not wait for a terminal.
     const std::string command =
-        "timeout 90 chromium --headless --no-sandbox --disable-gpu --disable-dev-shm-usage "
+        "timeout 90 " + testing::chromium_command() +
+        " --headless --no-sandbox --disable-gpu --disable-dev-shm-usage "
         "--disable-background-networking --disable-component-update --disable-sync --no-first-run "
         "--enable-logging=stderr --virtual-time-budget=5000 --window-size=" +
         size + " --user-data-dir='" + (folder_ / "profile").string() + "' --dump-dom 'file://" +

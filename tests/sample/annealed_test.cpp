@@ -97,7 +97,7 @@ TEST(AnnealedGibbs, RecombinationAndRoundsBeatTheBestChain) {
 
 // The kernels of one long chain, by rounds: the best state of frustrated 4 x 5 grids.
 TEST(AnnealedGibbs, OneLongChainFindsTheBestState) {
-  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+  for (std::uint64_t seed = 0; seed < 10; ++seed) {
     const Draw coupling = seed % 2 ? Draw::normal(0, 1) : Draw::sign(1);
     const Graph graph = compile(ising(grid_edges(4, 5, false), coupling, Draw::normal(0, 0.2), seed));
     const SpinGraph spins = spin_graph(graph);

@@ -29,8 +29,7 @@ std::string named(const std::string& text) {
 class ServedPage : public ::testing::Test {
  protected:
   void SetUp() override {
-    if (!testing::has_chromium())
-      GTEST_SKIP() << "chromium is not installed (Debian: apt-get install chromium)";
+    if (!testing::has_chromium()) GTEST_SKIP() << testing::no_chromium;
     std::string name = (std::filesystem::temp_directory_path() / "drover-saved-XXXXXX").string();
     ASSERT_NE(mkdtemp(name.data()), nullptr);
     folder_ = name;

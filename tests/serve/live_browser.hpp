@@ -18,8 +18,7 @@ using nlohmann::json;
 class LiveBrowser : public ::testing::Test {
  protected:
   void SetUp() override {
-    if (!testing::has_chromium())
-      GTEST_SKIP() << "chromium is not installed (Debian: apt-get install chromium)";
+    if (!testing::has_chromium()) GTEST_SKIP() << testing::no_chromium;
   }
   void TearDown() override {
     if (!server_) return;

@@ -15,9 +15,24 @@
 
 namespace drover::testing {
 
-inline bool has_chromium() {
-  return std::system("command -v chromium >/dev/null 2>&1") == 0;
+/// The command that starts it, empty where it is not installed. The form that never shows a window starts in a third of
+/// the time and paints for half as much.
+inline const std::string& chromium_command() {
+  static const std::string found = [] {
+    for (const char* name : {"chromium-headless-shell", "chromium"})
+      if (std::system(("command -v " + std::string(name) + " >/dev/null 2>&1").c_str()) == 0)
+        return std::string(name);
+    return std::string();
+  }();
+  return found;
 }
+
+inline bool has_chromium() {
+  return !chromium_command().empty();
+}
+
+constexpr const char* no_chromium =
+    "Chromium is not installed (Debian: apt-get install chromium-headless-shell)";
 
 class Chromium {
  public:
@@ -41,7 +56,8 @@ class Chromium {
       for (int stream : {0, 1, 2}) dup2(nothing, stream);
       const std::string profile = "--user-data-dir=" + folder_.string();
       const std::string size = "--window-size=" + std::to_string(width) + "," + std::to_string(height);
-      execlp("chromium", "chromium", "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
+      const char* command = chromium_command().c_str();
+      execlp(command, command, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
              "--disable-background-networking", "--disable-component-update", "--disable-sync",
              "--no-first-run", "--remote-debugging-pipe", profile.c_str(), size.c_str(), "about:blank",
              nullptr);

@@ -89,17 +89,6 @@ HWY_EXPORT(draw_dynamic_variables);
 
 constexpr std::size_t grain = 4096;  // factors or variables that one task takes
 
-template <class Body>
-void in_parallel(std::size_t count, const Body& body) {
-  const std::size_t tasks = (count + grain - 1) / grain;
-  if (tasks <= 1) {
-    body(std::size_t{0}, count);
-    return;
-  }
-  parallel_for(std::size_t{0}, tasks,
-               [&](std::size_t t) { body(t * grain, std::min(count, (t + 1) * grain)); });
-}
-
 std::uint32_t as_threshold(double probability) {
   return static_cast<std::uint32_t>(std::min(std::floor(0x1p32 * probability + 0.5), 0x1p32 - 1));
 }
@@ -281,11 +270,11 @@ std::vector<DynamicModel::Id> DynamicModel::factors_of(Id variable) const {
 void DynamicModel::sweep() {
   duals_.resize(edges_.size());
   const LaneRandom dual_random(seed_, Stream::hidden_units), random(seed_, Stream::sweep);
-  in_parallel(edges_.size(), [&](std::size_t begin, std::size_t end) {
+  parallel_blocks(edges_.size(), grain, [&](std::size_t begin, std::size_t end) {
     HWY_DYNAMIC_DISPATCH(draw_dynamic_duals)
     (edges_.data(), begin, end, words_.data(), dual_random, sweeps_, duals_.data());
   });
-  in_parallel(modes_.size(), [&](std::size_t begin, std::size_t end) {
+  parallel_blocks(modes_.size(), grain, [&](std::size_t begin, std::size_t end) {
     HWY_DYNAMIC_DISPATCH(draw_dynamic_variables)
     ({modes_.data(), log_odds_.data(), incidences_.data(), keep_}, begin, end, duals_.data(), random, sweeps_,
      words_.data(), averages_.data());

@@ -14,19 +14,12 @@ namespace drover {
 
 namespace {
 
-constexpr std::size_t grain = 32;  // factors or variables that one task takes
-
+/// body(index), some factors or variables a task.
 template <class Body>
-void in_parallel(std::size_t count, const Body& body) {
-  const std::size_t tasks = (count + grain - 1) / grain;
-  const auto task = [&](std::size_t t) {
-    for (std::size_t i = t * grain; i < std::min(count, (t + 1) * grain); ++i)
-      body(static_cast<std::uint32_t>(i));
-  };
-  if (tasks == 1)
-    task(0);
-  else
-    parallel_for(std::size_t{0}, tasks, task);
+void for_each_index(std::size_t count, const Body& body) {
+  parallel_blocks(count, 32, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t index = begin; index < end; ++index) body(static_cast<std::uint32_t>(index));
+  });
 }
 
 }  // namespace
@@ -197,15 +190,15 @@ void DynamicModel::set_value(Id variable, std::uint32_t lane, Value value) {
 void DynamicModel::sweep_tables() {
   // Batch 0 of these belongs to pairs of binary variables.
   const LaneRandom dual_random(seed_, Stream::hidden_units), random(seed_, Stream::sweep);
-  in_parallel(tables_.size(), [&](std::uint32_t index) {
+  for_each_index(tables_.size(), [&](std::uint32_t index) {
     DynamicTables::Variable& variable = tables_.variable(index);
     if (variable.states() > 2) return;
     for (std::uint32_t lane = 0; lane < lanes; ++lane)
       variable.values[lane] = static_cast<std::uint8_t>(words_[variable.slot] >> lane & 1);
   });
-  in_parallel(tables_.factor_count(),
-              [&](std::uint32_t factor) { tables_.draw_duals(factor, dual_random, sweeps_); });
-  in_parallel(tables_.size(), [&](std::uint32_t index) {
+  for_each_index(tables_.factor_count(),
+                 [&](std::uint32_t factor) { tables_.draw_duals(factor, dual_random, sweeps_); });
+  for_each_index(tables_.size(), [&](std::uint32_t index) {
     const DynamicTables::Variable& variable = tables_.variable(index);
     if (modes_[variable.slot] != Mode::tabled) return;
     if (variable.states() > 2) {

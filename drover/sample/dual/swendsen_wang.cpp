@@ -17,18 +17,12 @@ namespace drover {
 
 namespace {
 
-constexpr std::size_t grain = 8192;  // pairs or variables that one task takes; a multiple of 64
-static_assert(grain % LaneRandom::width == 0);
-
+/// body(begin, end): pairs or variables that one task takes.
 template <class Body>
 void in_parallel(std::size_t count, const Body& body) {
-  if (count <= 2 * grain) {
-    body(std::size_t{0}, count);
-    return;
-  }
-  const std::size_t tasks = (count + grain - 1) / grain;
-  parallel_for(std::size_t{0}, tasks,
-               [&](std::size_t t) { body(t * grain, std::min(count, (t + 1) * grain)); });
+  constexpr std::size_t grain = 8192;
+  static_assert(grain % LaneRandom::width == 0);
+  parallel_blocks(count, grain, body);
 }
 
 double to_unit(std::uint32_t word) {
