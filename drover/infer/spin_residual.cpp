@@ -12,6 +12,7 @@ namespace {
 
 constexpr float share_of_largest = 0.9F;           // of the changes that a round sends
 constexpr std::size_t proposals_a_look = 1 << 18;  // between two questions whether to go on
+constexpr float calm_fall = 0.5F;                  // of the largest change, in an iteration without damping
 
 // Numbers that are not negative, and where the largest of them are.
 class Maxima {
@@ -81,9 +82,10 @@ class SpinResidual : public SpinEngine {
     if (!prepared_ && !prepare(go_on)) return HUGE_VAL;
     std::size_t sent = 0, proposals = 0;
     float largest = change_.largest();
+    const float before = largest, kept = calm_ ? 0.0F : static_cast<float>(damping);
     const auto least = static_cast<float>(tolerance);
     while (sent < messages_ && largest > least) {
-      sent += send(std::max(least, share_of_largest * largest), static_cast<float>(damping));
+      sent += send(std::max(least, share_of_largest * largest), kept);
       proposals += propose();
       largest = change_.largest();
       if (proposals > proposals_a_look) {
@@ -91,6 +93,7 @@ class SpinResidual : public SpinEngine {
         if (go_on && !go_on()) break;
       }
     }
+    calm_ = calm_ && largest <= calm_fall * before;
     return largest;
   }
 
@@ -233,6 +236,7 @@ class SpinResidual : public SpinEngine {
   std::vector<std::uint32_t> receivers_;  // whose proposals are to be made anew, by their first boxes
   std::vector<char> is_noted_;            // of every box: among them
   bool prepared_ = false;
+  bool calm_ = true;  // every iteration so far halved the largest change
 };
 
 }  // namespace

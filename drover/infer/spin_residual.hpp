@@ -10,6 +10,10 @@
 // converges as often; where a large graph has become calm but for some places, a round goes through those. An
 // iteration is as many messages as there are.
 //
+// Damping is laid aside as long as every iteration so far has at least halved the largest change, and kept from the
+// first that has not: a calm problem needs none, and would send every message nearly four times as often for it; a frustrated
+// one shows itself within the first iterations.
+//
 // There is no queue: changes lie beside the messages, with the largest of every 64 and of every 64 of those, so that a
 // round finds what it sends by going down where something is. What a variable receives and what it sends lie by
 // variable, in whole vectors: a proposal reads and writes nothing but stretches, and only what is sent goes elsewhere.

@@ -16,11 +16,32 @@ namespace drover {
 
 namespace {
 
-std::vector<std::size_t> entry_offsets(const Graph& graph) {
-  std::vector<std::size_t> offsets{0};
-  for (std::uint32_t cardinality : graph.cardinalities)
-    offsets.push_back(offsets.back() + (cardinality == 2 ? 1 : cardinality));
-  return offsets;
+// Where the entries of each variable begin: where all are binary, every variable has one.
+class EntryOffsets {
+ public:
+  explicit EntryOffsets(const Graph& graph) {
+    const auto& cardinalities = graph.cardinalities;
+    if (std::all_of(cardinalities.begin(), cardinalities.end(), [](std::uint32_t k) { return k == 2; }))
+      return;
+    offsets_.reserve(cardinalities.size() + 1);
+    offsets_.push_back(0);
+    for (std::uint32_t cardinality : cardinalities)
+      offsets_.push_back(offsets_.back() + (cardinality == 2 ? 1 : cardinality));
+  }
+  std::size_t operator[](std::size_t variable) const {
+    return offsets_.empty() ? variable : offsets_[variable];
+  }
+
+ private:
+  std::vector<std::size_t> offsets_;
+};
+
+// std::fmax and std::fmin without a call: what is no number loses.
+double larger(double a, double b) {
+  return b > a || std::isnan(a) ? b : a;
+}
+double smaller(double a, double b) {
+  return b < a || std::isnan(a) ? b : a;
 }
 
 }  // namespace
@@ -89,7 +110,7 @@ void warn_of_rounded_samples(const InferenceOptions& options, SampleResult& resu
 }
 
 void fill_marginals(const Graph& graph, const SegmentStore& store, MarginalsResult& result) {
-  const std::vector<std::size_t> offsets = entry_offsets(graph);
+  const EntryOffsets offsets(graph);
   const std::size_t n = graph.size();
   result.marginals.assign(graph.cardinalities, 0);
   result.mcse.assign(graph.cardinalities, 0);
@@ -118,9 +139,9 @@ void fill_marginals(const Graph& graph, const SegmentStore& store, MarginalsResu
         total += p[k];
         error[k] = one.mcse;
         moved |= !std::isnan(one.mcse);
-        result.rhat[v] = std::fmax(result.rhat[v], one.rhat);
-        result.ess[v] = std::fmin(result.ess[v], one.ess);
-        worst.mcse_max = std::fmax(worst.mcse_max, one.mcse);
+        result.rhat[v] = larger(result.rhat[v], one.rhat);
+        result.ess[v] = smaller(result.ess[v], one.ess);
+        worst.mcse_max = larger(worst.mcse_max, one.mcse);
       }
       if (binary) {
         p[0] = 1 - p[1];
@@ -128,14 +149,14 @@ void fill_marginals(const Graph& graph, const SegmentStore& store, MarginalsResu
       } else if (total > 0) {
         for (double& probability : p) probability /= total;  // sums of single-precision numbers
       }
-      worst.rhat_max = std::fmax(worst.rhat_max, result.rhat[v]);
-      worst.ess_min = std::fmin(worst.ess_min, result.ess[v]);
+      worst.rhat_max = larger(worst.rhat_max, result.rhat[v]);
+      worst.ess_min = smaller(worst.ess_min, result.ess[v]);
       still_here += moved ? 0 : 1;
     }
     const std::scoped_lock lock(adding);
-    result.diagnostics.rhat_max = std::fmax(result.diagnostics.rhat_max, worst.rhat_max);
-    result.diagnostics.ess_min = std::fmin(result.diagnostics.ess_min, worst.ess_min);
-    result.diagnostics.mcse_max = std::fmax(result.diagnostics.mcse_max, worst.mcse_max);
+    result.diagnostics.rhat_max = larger(result.diagnostics.rhat_max, worst.rhat_max);
+    result.diagnostics.ess_min = smaller(result.diagnostics.ess_min, worst.ess_min);
+    result.diagnostics.mcse_max = larger(result.diagnostics.mcse_max, worst.mcse_max);
     still += still_here;
   });
   settle_exact_averages(store, result.diagnostics);

@@ -58,16 +58,19 @@ auto with_gibbs_kernel(const Problem& problem, std::uint32_t chains, const Ranks
                             [&](const auto& kernel) { return use(kernel, "chains as lanes"); });
   }
   if (problem.graph().is_spin()) {
-    if (const auto lattice = recognise_lattice(problem.graph()); lattice && lattice->is_checkerboard()) {
+    if (auto lattice = recognise_lattice(problem.graph()); lattice && lattice->is_checkerboard()) {
       const bool spread = use_spread_chains(problem, chains, ranks);
       if (const auto equal = equal_lattice(*lattice); equal && equal->width >= 200) {
         constexpr const char* name = "one chain on a lattice of equal couplings";
+        lattice.reset();  // its memory serves the run
         if (spread) return use(GibbsLatticeSpread<GibbsSpinEqualLattice>(*equal, ranks), name);
         return use(GibbsSpinEqualLattice(*equal), name);
       }
       constexpr const char* name = "one chain on a checkerboard lattice";
       if (spread) return use(GibbsLatticeSpread<GibbsSpinLattice>(*lattice, ranks), name);
-      return use(GibbsSpinLattice(*lattice), name);
+      GibbsSpinLattice kernel(*lattice);
+      lattice.reset();
+      return use(std::move(kernel), name);
     }
     const SpinGraph spins = spin_graph(problem.graph(), problem.control());
     if (use_spread_chains(problem, chains, ranks))

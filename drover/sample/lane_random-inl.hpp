@@ -8,6 +8,7 @@
 
 #include <hwy/highway.h>
 
+#include "drover/sample/aes_pairs-inl.hpp"
 #include "drover/sample/lane_random.hpp"
 
 HWY_BEFORE_NAMESPACE();
@@ -60,6 +61,9 @@ class LaneWords {
 
   /// out[k] holds the words of lanes k * vector_lanes and following.
   HWY_INLINE void draw(std::uint32_t site, WordVector* HWY_RESTRICT out) const {
+#if HWY_TARGET == HWY_AVX2
+    if (in_pairs_) return draw_pairs(site, out);
+#endif
     const BlockTag bytes;
     const BlockWordTag words;
     const auto place = hn::Xor(start_, in_word<0>(site));
@@ -76,6 +80,26 @@ class LaneWords {
   }
 
  private:
+#if HWY_TARGET == HWY_AVX2
+  static HWY_INLINE PairVector twice(BlockVector block) {
+    return hn::Combine(hn::FixedTag<std::uint8_t, 32>(), block, block);
+  }
+  HWY_INLINE void draw_pairs(std::uint32_t site, WordVector* HWY_RESTRICT out) const {
+    const WordTag words;
+    const hn::FixedTag<std::uint8_t, 32> bytes;
+    const PairVector place = twice(hn::BitCast(BlockTag(), hn::Xor(start_, in_word<0>(site))));
+    PairVector v[vector_count];
+    for (std::size_t k = 0; k < vector_count; ++k)
+      v[k] = hn::Xor(hn::BitCast(bytes, hn::Load(words, block_numbers + k * vector_lanes)), place);
+    for (unsigned r = 1; r < LaneRandom::rounds; ++r)
+      for (std::size_t k = 0; k < vector_count; ++k) v[k] = pair_round(v[k], twice(keys_[r]));
+    for (std::size_t k = 0; k < vector_count; ++k)
+      out[k] = hn::BitCast(words, last_pair_round(v[k], twice(keys_[LaneRandom::rounds])));
+  }
+
+  bool in_pairs_ = has_pair_rounds();
+#endif
+
   // A value in one word of every block, zeros in the others.
   template <int which>
   static HWY_INLINE hn::Vec<BlockWordTag> in_word(std::uint32_t value) {

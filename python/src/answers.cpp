@@ -110,10 +110,9 @@ std::string text_of(const PythonModelInfo& info) {
       fits);
 }
 
-py::array offsets_of(const Distributions& rows, py::handle self) {
-  static_assert(sizeof(std::size_t) == sizeof(py::ssize_t));
-  return view(reinterpret_cast<const py::ssize_t*>(rows.offsets().data()),
-              {static_cast<py::ssize_t>(rows.offsets().size())}, self);
+py::array offsets_of(const Distributions& rows) {
+  const std::vector<std::size_t> offsets = rows.offsets();
+  return adopt(std::vector<py::ssize_t>(offsets.begin(), offsets.end()));
 }
 
 py::array row_of(std::span<const double> row, py::handle self) {
@@ -169,7 +168,7 @@ void bind_marginals(py::module_& module) {
       .def_property_readonly(
           "offsets",
           [](const py::object& self) {
-            return offsets_of(self.cast<const PythonMarginals&>().probabilities, self);
+            return offsets_of(self.cast<const PythonMarginals&>().probabilities);
           },
           "Variable v has values[offsets[v]:offsets[v + 1]].")
       .def_property_readonly(

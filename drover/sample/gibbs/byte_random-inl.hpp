@@ -12,6 +12,7 @@
 
 #include <hwy/highway.h>
 
+#include "drover/sample/aes_pairs-inl.hpp"
 #include "drover/sample/lane_random.hpp"
 
 HWY_BEFORE_NAMESPACE();
@@ -42,7 +43,9 @@ class LaneBytes {
     const hn::Repartition<std::uint32_t, BlockTag> words;
     const auto& keys = random.round_keys();
     for (unsigned r = 0; r <= LaneRandom::rounds; ++r)
-      hn::Store(hn::BitCast(BlockTag(), hn::LoadDup128(words, keys[r].data())), BlockTag(), keys_ + 64 * r);
+      for (std::size_t byte = 0; byte < 64; byte += block_bytes)
+        hn::Store(hn::BitCast(BlockTag(), hn::LoadDup128(words, keys[r].data())), BlockTag(),
+                  keys_ + 64 * r + byte);
     for (std::uint32_t block = 0; block < 16; ++block) {
       const std::uint32_t counter[4] = {0, 16 * batch + block, static_cast<std::uint32_t>(sweep),
                                         static_cast<std::uint32_t>(sweep >> 32)};
@@ -55,6 +58,9 @@ class LaneBytes {
   template <int half>
   HWY_INLINE void draw(std::uint32_t site, ByteVector* HWY_RESTRICT high,
                        ByteVector* HWY_RESTRICT low) const {
+#if HWY_TARGET == HWY_AVX2
+    if (in_pairs_) return draw_pairs(site, 32 * half, high, low);
+#endif
     const BlockTag d;
     const hn::Repartition<std::uint32_t, BlockTag> words;
     static constexpr std::uint32_t site_word_only[4] = {0xffffffffU, 0, 0, 0};
@@ -73,6 +79,29 @@ class LaneBytes {
   }
 
  private:
+#if HWY_TARGET == HWY_AVX2
+  HWY_INLINE void draw_pairs(std::uint32_t site, std::size_t first_word, ByteVector* HWY_RESTRICT high,
+                             ByteVector* HWY_RESTRICT low) const {
+    const ByteTag d;
+    const hn::Repartition<std::uint32_t, ByteTag> words;
+    static constexpr std::uint32_t site_word_only[4] = {0xffffffffU, 0, 0, 0};
+    const auto place = hn::And(hn::Set(words, site), hn::LoadDup128(words, site_word_only));
+    PairVector v[4];
+    for (std::size_t k = 0; k < 4; ++k)
+      v[k] = hn::BitCast(d, hn::Xor(hn::Load(words, starts_ + first_word + 8 * k), place));
+    for (unsigned r = 1; r < LaneRandom::rounds; ++r)
+      for (std::size_t k = 0; k < 4; ++k) v[k] = pair_round(v[k], hn::Load(d, keys_ + 64 * r));
+    for (std::size_t k = 0; k < 4; ++k)
+      v[k] = last_pair_round(v[k], hn::Load(d, keys_ + 64 * LaneRandom::rounds));
+    for (std::size_t k = 0; k < byte_vectors; ++k) {
+      high[k] = v[k];
+      low[k] = v[byte_vectors + k];
+    }
+  }
+
+  bool in_pairs_ = has_pair_rounds();
+#endif
+
   // One ByteVector of its blocks.
   static HWY_INLINE ByteVector joined(const BlockVector* HWY_RESTRICT blocks) {
 #if HWY_TARGET == HWY_AVX3_DL || HWY_MAX_BYTES == 16

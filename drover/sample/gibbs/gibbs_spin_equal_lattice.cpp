@@ -47,20 +47,30 @@ using ByteTag = hn::Repartition<std::uint8_t, WordTag>;
 using ByteVector = hn::Vec<ByteTag>;
 inline constexpr std::size_t byte_lanes = hn::MaxLanes(ByteTag());
 
-// The first two words of LaneRandom's place `site` as one number.
-HWY_INLINE std::uint64_t one_word(const LaneRandom& random, std::uint32_t chain, std::uint64_t sweep,
-                                  std::uint32_t site) {
+// So many ties are settled together.
+constexpr std::size_t ties_at_once = 4;
+
+// The first two words of LaneRandom's places `site + sites[k]`, each as one number.
+HWY_INLINE void first_words(const LaneRandom& random, std::uint32_t chain, std::uint64_t sweep,
+                            std::uint32_t site, const std::uint32_t* HWY_RESTRICT sites,
+                            std::uint64_t* HWY_RESTRICT result) {
   const hn::FixedTag<std::uint8_t, 16> bytes;
   const hn::Repartition<std::uint32_t, decltype(bytes)> words;
   const auto key = [&](unsigned r) {
     return hn::BitCast(bytes, hn::LoadU(words, random.round_keys()[r].data()));
   };
-  const std::uint32_t counter[4] = {site, 16 * chain, static_cast<std::uint32_t>(sweep),
+  const std::uint32_t counter[4] = {0, 16 * chain, static_cast<std::uint32_t>(sweep),
                                     static_cast<std::uint32_t>(sweep >> 32)};
-  auto v = hn::Xor(hn::BitCast(bytes, hn::LoadU(words, counter)), key(0));
-  for (unsigned r = 1; r < LaneRandom::rounds; ++r) v = hn::AESRound(v, key(r));
-  v = hn::AESLastRound(v, key(LaneRandom::rounds));
-  return hn::GetLane(hn::BitCast(hn::Repartition<std::uint64_t, decltype(bytes)>(), v));
+  const auto start = hn::Xor(hn::BitCast(bytes, hn::LoadU(words, counter)), key(0));
+  hn::Vec<decltype(bytes)> v[ties_at_once];
+  for (std::size_t k = 0; k < ties_at_once; ++k)
+    v[k] = hn::Xor(start, hn::BitCast(bytes, hn::InsertLane(hn::Zero(words), 0, site + sites[k])));
+  for (unsigned r = 1; r < LaneRandom::rounds; ++r)
+    for (std::size_t k = 0; k < ties_at_once; ++k) v[k] = hn::AESRound(v[k], key(r));
+  for (std::size_t k = 0; k < ties_at_once; ++k) {
+    v[k] = hn::AESLastRound(v[k], key(LaneRandom::rounds));
+    result[k] = hn::GetLane(hn::BitCast(hn::Repartition<std::uint64_t, decltype(bytes)>(), v[k]));
+  }
 }
 
 // A bit for every byte of a vector.
@@ -88,11 +98,13 @@ HWY_INLINE void draw_sites(const EqualLatticeRow row, const LaneRandom& random, 
   const LaneWords lane_words(random, chain, sweep);
   const ByteVector thresholds = hn::LoadDup128(d, row.law->first.data()), one = hn::Set(d, std::uint8_t{1});
   const ByteVector low_codes = hn::LoadDup128(d, low_count), high_codes = hn::LoadDup128(d, high_count);
-  constexpr std::size_t stretch = 1024;
-  std::uint32_t tied[stretch + 2];  // sites whose first eight bits are those of their thresholds
+  constexpr std::size_t stretch = 512;
+  std::uint32_t tied[stretch + ties_at_once];  // sites whose first eight bits are those of their thresholds
   for (std::size_t begin = 0; begin < row.sites; begin += stretch) {
     const std::size_t end = std::min(row.sites, begin + stretch);
-    std::size_t ties = 0;
+    // Of every 64 sites, those tied. What follows from them waits: stores whose places depend on them would hold up
+    // the loads of the sites behind.
+    std::uint64_t equals[stretch / 64];
     for (std::size_t first = begin; first < end; first += 256) {
       WordVector words[vector_count];
       lane_words.draw(row.place + static_cast<std::uint32_t>(first / 256), words);
@@ -115,15 +127,26 @@ HWY_INLINE void draw_sites(const EqualLatticeRow row, const LaneRandom& random, 
             hn::StoreU(hn::Add(hn::LoadU(d, high), hn::TableLookupBytes(high_codes, sum)), d, high);
           }
         }
-        ties = append_places(equal, static_cast<std::uint32_t>(part), tied, ties);
+        equals[(part - begin) / 64] = equal;
       }
     }
-    for (std::size_t k = 0; k < ties; ++k) {
-      const std::size_t j = tied[k];
-      const std::size_t sum = (row.up[j] + row.down[j] + row.level[j] + row.beside[j]) & 15;
-      const std::uint64_t word = one_word(random, chain, sweep, row.tie_place + tied[k]);
-      row.own[j] = word >> 8 < row.law->rest[sum] ? 1 : 0;
-    }
+    std::size_t ties = 0;
+    for (std::size_t part = begin; part < end; part += 64)
+      ties = append_places(equals[(part - begin) / 64], static_cast<std::uint32_t>(part), tied, ties);
+    // The first few always: how many there are would be guessed wrong nearly every time. What is too many is drawn
+    // behind the row, which is mended afterwards.
+    for (std::size_t k = 0; k < ties_at_once; ++k) tied[ties + k] = static_cast<std::uint32_t>(row.sites);
+    std::size_t settled = 0;
+    do {
+      std::uint64_t words[ties_at_once];
+      first_words(random, chain, sweep, row.tie_place, tied + settled, words);
+      for (std::size_t k = 0; k < ties_at_once; ++k) {
+        const std::size_t j = tied[settled + k];
+        const std::size_t sum = (row.up[j] + row.down[j] + row.level[j] + row.beside[j]) & 15;
+        row.own[j] = words[k] >> 8 < row.law->rest[sum] ? 1 : 0;
+      }
+      settled += ties_at_once;
+    } while (HWY_UNLIKELY(settled < ties));
   }
 }
 
