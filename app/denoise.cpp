@@ -23,13 +23,9 @@ struct Denoise {
 };
 
 void print_denoise_result(const Denoised& result, const std::string& out) {
-  print_text(fmt::format("{}: {} x {} pixels, {}, {} sweeps, sigma {:.4g}{}{}, {:.3f} s\n{}\n", out,
+  print_text(fmt::format("{}: {} x {} pixels, {}, {} sweeps, sigma {:.4g}{}, {}, {:.3f} s\n{}\n", out,
                          result.noisy.width, result.noisy.height, result.provenance.method, result.sweeps,
-                         result.sigma, result.sigma_estimated ? " (estimated)" : "",
-                         result.levels > 2 && result.provenance.method == "scale-mixture"
-                             ? std::string()
-                             : fmt::format(", coupling {:.4g}{}", result.coupling,
-                                           result.coupling_estimated ? " (estimated)" : ""),
+                         result.sigma, result.sigma_estimated ? " (estimated)" : "", prior_text(result),
                          result.provenance.seconds, judge(result).text));
 }
 

@@ -106,9 +106,9 @@ void print_score(const EntityScore& score) {
 void print_tag_training(const Tagger& tagger, const std::string& out) {
   print_text(
       fmt::format("{} tokens, {} labels ({}), {} features; {}, loss {:.2f}, {:.1f} s\n{}\nwritten to {}\n",
-                  tagger.tokens, tagger.crf.labels.size(), choice_name(tagger.crf.scheme),
-                  tagger.summary.features, counted(tagger.summary.iterations, "iteration"),
-                  tagger.summary.loss, tagger.provenance.seconds, judge(tagger).text, out));
+                  tagger.tokens, tagger.crf.labels.size(), scheme_text(tagger), tagger.summary.features,
+                  counted(tagger.summary.iterations, "iteration"), tagger.summary.loss,
+                  tagger.provenance.seconds, judge(tagger).text, out));
 }
 
 int train_tag(const Call& call, Training& training) {

@@ -30,7 +30,7 @@ std::string page_of(const Denoised& result, const std::string& json) {
       {"Image", fmt::format("{} x {} pixels", result.noisy.width, result.noisy.height)},
       {"Method", origin.method},
       {"Sweeps", std::to_string(result.sweeps)},
-      {"Coupling", fmt::format("{:.4g}{}", result.coupling, result.coupling_estimated ? " (estimated)" : "")},
+      {"Picture", prior_text(result)},
       {"Noise", fmt::format("{:.4g}{}", result.sigma, result.sigma_estimated ? " (estimated)" : "")},
       {"Seed", std::to_string(origin.seed)},
       {"Seconds", fmt::format("{:.3f}", origin.seconds)}};

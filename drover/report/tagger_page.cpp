@@ -14,7 +14,7 @@ std::string page_of(const Tagger& tagger, const std::string& json) {
   page.facts = {{"text", origin.input},
                 {"documents, sentences, tokens",
                  fmt::format("{}, {}, {}", tagger.documents, tagger.sentences, tagger.tokens)},
-                {"labels", fmt::format("{} ({})", tagger.crf.labels.size(), choice_name(tagger.crf.scheme))},
+                {"labels", fmt::format("{} ({})", tagger.crf.labels.size(), scheme_text(tagger))},
                 {"features", fmt::format("{}, {} of them different", summary.features, summary.rows)},
                 {"method", origin.method},
                 {"iterations", fmt::format("{} ({})", summary.iterations, summary.ended)},

@@ -42,6 +42,25 @@ struct TaggedText {
     return document == 0 ? 0 : document_end[document - 1];
   }
 
+  /// The same columns and label names, and no tokens.
+  TaggedText without_documents() const {
+    TaggedText empty;
+    empty.name = name;
+    empty.columns = columns;
+    empty.label_names = label_names;
+    return empty;
+  }
+  void add_document(const TaggedText& from, std::size_t document) {
+    for (std::size_t s = from.document_begin(document); s < from.document_end[document]; ++s) {
+      for (std::size_t t = from.sentence_begin(s); t < from.sentence_end[s]; ++t) {
+        for (std::uint32_t c = 0; c < from.columns; ++c) add_field(from.field(t, c));
+        line.push_back(from.line[t]);
+        labels.push_back(from.labels[t]);
+      }
+      end_sentence();
+    }
+    end_document();
+  }
   void add_field(std::string_view text) {
     characters += text;
     field_end.push_back(characters.size());

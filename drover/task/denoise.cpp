@@ -7,6 +7,7 @@
 
 #include "drover/core/error.hpp"
 #include "drover/core/stop_check.hpp"
+#include "drover/image/binary_estimate.hpp"
 #include "drover/image/binary_posterior.hpp"
 #include "drover/image/grey_posterior.hpp"
 #include "drover/methods/method.hpp"
@@ -68,8 +69,9 @@ Details resolved_options(const DenoiseOptions& options, const InferenceOptions& 
                          const Denoised& result, const Details& resolved) {
   DenoiseOptions copy = options;
   copy.inference = inference;
-  copy.coupling = result.coupling;
-  copy.sigma = result.sigma;
+  // What was estimated stands beside the settings: given as one, it would leave patterns, levels and light out.
+  if (!result.coupling_estimated) copy.coupling = result.coupling;
+  if (!result.sigma_estimated) copy.sigma = result.sigma;
   OptionList list;
   describe(list, copy);
   return option_values(list, resolved);
@@ -169,6 +171,7 @@ void run_usual(const DenoiseOptions& options, const BinaryImageModel& model, con
     result.mean = std::move(found.mean);
     result.sweeps = found.sweeps;
     result.provenance.method = binary_method;
+    if (!model.patterns.empty()) result.prior = PicturePrior::patterns;
     result.provenance.because = model.patterns.empty()
                                     ? "it is made for black and white images"
                                     : "it is made for black and white images, whose patterns it learns";
@@ -181,6 +184,7 @@ void run_usual(const DenoiseOptions& options, const BinaryImageModel& model, con
     result.sweeps = found.iterations;
     result.chains = 1;
     result.provenance.method = grey_method;
+    result.prior = PicturePrior::scales;
     result.provenance.because = "it is made for photographs";
     if (found.iterations < iterations)
       result.provenance.warnings.push_back(
@@ -330,12 +334,26 @@ Judgement judge(const Denoised& result) {
   return with_warnings({Verdict::good, figures}, result.provenance.warnings);
 }
 
+std::string prior_text(const Denoised& result) {
+  switch (result.prior) {
+    case PicturePrior::coupling:
+      return fmt::format("coupling {:.4g}{}", result.coupling,
+                         result.coupling_estimated ? " (estimated)" : "");
+    case PicturePrior::patterns:
+      return "patterns learnt from the image";
+    case PicturePrior::scales:
+      break;
+  }
+  return "differences of neighbours on scales of their own";
+}
+
 JsonObject to_json(const Denoised& result) {
   JsonObject object = json_of(result.provenance);
   add_judgement(judge(result), object);
   object.add("width", result.noisy.width);
   object.add("height", result.noisy.height);
   object.add("levels", result.levels);
+  object.add("prior", choice_name(result.prior));
   object.add("coupling", result.coupling);
   object.add("coupling_estimated", result.coupling_estimated);
   object.add("black", 0.5 * (result.black + 1));

@@ -8,9 +8,12 @@
 // none.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "drover/core/option_list.hpp"
@@ -40,6 +43,20 @@ struct DenoiseOptions {
 
 void describe(OptionList& list, DenoiseOptions& options);
 
+/// What is known of pictures beside what was seen of each pixel.
+enum class PicturePrior {
+  coupling,  ///< neighbours like to agree, all alike
+  patterns,  ///< what pixels do beside each pattern of neighbours, learnt from the image
+  scales     ///< differences of neighbours have scales of their own (scale-mixture)
+};
+
+template <>
+struct ChoiceNames<PicturePrior> {
+  static constexpr std::array names = {std::pair{PicturePrior::coupling, std::string_view("coupling")},
+                                       std::pair{PicturePrior::patterns, std::string_view("patterns")},
+                                       std::pair{PicturePrior::scales, std::string_view("scales")}};
+};
+
 struct Denoised {
   Provenance provenance;
   GreyImage output;
@@ -47,7 +64,8 @@ struct Denoised {
   std::vector<double> mean;   ///< of every pixel, -1 .. +1; the state itself for methods that give a state
   std::vector<double> truth;  ///< empty when it is not known
   std::uint32_t levels = 2;
-  double coupling = 0;
+  PicturePrior prior = PicturePrior::coupling;
+  double coupling = 0;  ///< of the prior, or what it would be
   bool coupling_estimated = false;
   double black = -1, white = 1;  ///< levels that were taken for black and white; -1 and 1 are the ends
   bool light_evened = false;     ///< slow changes of the light were taken out
@@ -66,6 +84,8 @@ Denoised denoise(const GreyImage& image, const DenoiseOptions& options = {},
 
 Judgement judge(const Denoised& result);
 JsonObject to_json(const Denoised& result);
+/// The prior in words, for people: "coupling 0.74 (estimated)".
+std::string prior_text(const Denoised& result);
 
 /// The grid model of an image, for whoever runs it otherwise than denoise() does: watched, or painted on.
 struct ImageModel {

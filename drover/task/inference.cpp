@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
@@ -121,6 +122,18 @@ void fill_run(RunFacts& facts, ModelAnswer& answer) {
   answer.updates = facts.updates;
 }
 
+/// Beside very large log factors sums of them lose what is small, in every method.
+void note_rounding(const Problem& problem, ModelAnswer& answer) {
+  constexpr double coarse = 1e-3;
+  const double step = problem.largest_log_factor() * std::numeric_limits<double>::epsilon();
+  if (!(step > coarse)) return;
+  answer.rounding = step;
+  answer.provenance.warnings.push_back(fmt::format(
+      "log factors are as large as {:.3g}: sums of them are rounded to steps of {:.2g}, and what hangs on "
+      "smaller differences is lost; a state that is to be impossible has the factor 0",
+      problem.largest_log_factor(), step));
+}
+
 /// What rank 0 chooses: how long a plan may take is a matter of time, and ranks must not differ.
 Choice common_choice(const Ranks& ranks, Choice choice) {
   std::string name(choice.method->name);
@@ -212,6 +225,7 @@ Answer answer_question(const Model& model, const InferenceOptions& options, Task
       provenance.because = result.because;
     }
     fill_run(result, answer);
+    note_rounding(problem, answer);
     provenance.options = described.resolved(result.resolved, &ran);
     for (const std::string& name : unused_options(ran, task, described.list()))
       provenance.warnings.push_back(

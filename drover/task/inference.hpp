@@ -41,6 +41,7 @@ struct ModelAnswer {
   std::uint64_t burn_in = 0;
   std::uint32_t chains = 0;  ///< 0 when the method has none
   double updates = 0;        ///< of single variables, burn-in included
+  double rounding = 0;       ///< nats to which sums of its log factors are rounded, where that is coarse
 };
 
 /// The joint distribution of some variables, the last of them fastest.

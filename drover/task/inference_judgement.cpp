@@ -32,10 +32,17 @@ Judgement judge_chains(const Diagnostics& diagnostics, bool converged, bool race
                             : "Run longer, or try another method.")};
 }
 
+/// Nothing is proven of sums that were rounded coarsely.
+Judgement but_for_rounding(Judgement judgement, const ModelAnswer& answer) {
+  if (answer.rounding == 0) return judgement;
+  return with_warnings(std::move(judgement), answer.provenance.warnings);
+}
+
 }  // namespace
 
 Judgement judge(const Marginals& answer) {
-  if (answer.exact) return {Verdict::good, "These marginals are exact, up to rounding."};
+  if (answer.exact)
+    return but_for_rounding({Verdict::good, "These marginals are exact, up to rounding."}, answer);
   // Methods whose chains have an error in common, which none of their figures shows, say so.
   if (answer.chains == 0 || answer.provenance.details.find("approximates") != nullptr)
     return answer.converged
@@ -61,10 +68,12 @@ Judgement judge(const BestValues& answer) {
 
 Judgement judge(const BestState& answer) {
   if (!answer.states.empty())
-    return answer.optimal ? Judgement{Verdict::good, "These are proven to be the most probable states."}
-                          : Judgement{Verdict::caution,
-                                      "These are the best states found; others may be among the best."};
-  if (answer.optimal) return {Verdict::good, "This state is proven to be a most probable one."};
+    return answer.optimal
+               ? but_for_rounding({Verdict::good, "These are proven to be the most probable states."}, answer)
+               : Judgement{Verdict::caution,
+                           "These are the best states found; others may be among the best."};
+  if (answer.optimal)
+    return but_for_rounding({Verdict::good, "This state is proven to be a most probable one."}, answer);
   if (answer.log_score == log_zero)
     return {Verdict::bad,
             "No possible state was found: this one breaks a hard constraint. Run longer, or take another "
@@ -96,7 +105,7 @@ Judgement judge(const Samples& answer) {
     return {Verdict::bad, "Do not rely on these draws, independent as they are: the warnings say why."};
   if (answer.independent)
     return answer.exact
-               ? Judgement{Verdict::good, "The draws are exact and independent."}
+               ? but_for_rounding({Verdict::good, "The draws are exact and independent."}, answer)
                : Judgement{Verdict::caution, "The draws are independent, of an approximation of the model."};
   return with_warnings(judge_chains(answer.diagnostics, answer.converged), answer.provenance.warnings);
 }

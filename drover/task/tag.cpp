@@ -22,6 +22,7 @@ namespace {
 
 constexpr std::size_t lbfgs_iterations = 200, sgd_iterations = 30;
 constexpr double skip_penalty = 1;
+constexpr std::size_t most_tokens_for_trials = 100'000;
 constexpr std::size_t enough_skip_pairs = 100;  // to learn their factors from without being told
 
 CrfTrainOptions train_options(const TrainTaggerOptions& options) {
@@ -40,18 +41,6 @@ CrfTrainOptions train_options(const TrainTaggerOptions& options) {
   return result;
 }
 
-void add_document(const TaggedText& from, std::size_t document, TaggedText& to) {
-  for (std::size_t s = from.document_begin(document); s < from.document_end[document]; ++s) {
-    for (std::size_t t = from.sentence_begin(s); t < from.sentence_end[s]; ++t) {
-      for (std::uint32_t c = 0; c < from.columns; ++c) to.add_field(from.field(t, c));
-      to.line.push_back(from.line[t]);
-      to.labels.push_back(from.labels[t]);
-    }
-    to.end_sentence();
-  }
-  to.end_document();
-}
-
 /// A share of the documents moves to a second text.
 TaggedText split_off(TaggedText& text, double share, std::uint64_t seed) {
   const auto apart = static_cast<std::size_t>(std::llround(share * static_cast<double>(text.documents())));
@@ -59,13 +48,9 @@ TaggedText split_off(TaggedText& text, double share, std::uint64_t seed) {
     throw OptionError("held-out", fmt::format("{}", share), "a share that leaves documents on either side");
   HoldOut parts = hold_out(text.documents(), apart, seed);
   std::ranges::sort(parts.apart);
-  TaggedText kept, held_out;
-  for (TaggedText* part : {&kept, &held_out}) {
-    part->name = text.name;
-    part->columns = text.columns;
-    part->label_names = text.label_names;
-    for (const std::uint32_t d : part == &kept ? parts.kept : parts.apart) add_document(text, d, *part);
-  }
+  TaggedText kept = text.without_documents(), held_out = text.without_documents();
+  for (const std::uint32_t d : parts.kept) kept.add_document(text, d);
+  for (const std::uint32_t d : parts.apart) held_out.add_document(text, d);
   text = std::move(kept);
   return held_out;
 }
@@ -92,6 +77,17 @@ std::uint64_t checksum_of(const TaggedText& text, const TaggedText& held_out) {
     sum.add(one->sentence_end.data(), one->sentence_end.size() * sizeof(std::uint32_t));
   }
   return sum.value();
+}
+
+/// Tried where that costs little; longer texts are learnt in IOBES, and so is what is to end at a given time.
+SchemeScores choose_scheme(const TaggedText& text, LabelScheme scheme, const FeatureTemplates& templates,
+                           const Gazetteers& gazetteers, const CrfTrainOptions& training,
+                           const RunControl& control) {
+  SchemeScores scores;
+  if (text.tokens() <= most_tokens_for_trials && !control.has_time_limit())
+    with_threads(control,
+                 [&] { scores = try_schemes(text, scheme, templates, gazetteers, training, control); });
+  return scores;
 }
 
 Details resolved_options(const TrainTaggerOptions& options, const CrfTrainOptions& train, LabelScheme scheme,
@@ -167,8 +163,12 @@ void describe(OptionList& list, TrainTaggerOptions& options) {
   list.add("l2", "X", "half the weight of the squares of the weights", options.l2, {0, 1e6},
            "1; 0 with an l1 penalty");
   list.add("min-count", "N", "leave out features that occur less often", options.min_count, {1, 1e9});
-  list.add_choice("scheme", "NAME", "learn labels as bio, iob1, iobes or raw", options.scheme,
-                  "iobes; raw for labels without prefixes");
+  list.add_choice(
+      "scheme", "NAME", "learn labels as bio, iob1, iobes or raw", options.scheme,
+      fmt::format(
+          "bio or iobes by F1 on two fifths of the documents; iobes with more than {} tokens or a time "
+          "limit; raw for labels without prefixes",
+          most_tokens_for_trials));
   list.add("skip",
            "factors between equal capitalised words of a document, however few there are; without being "
            "told, where "
@@ -192,13 +192,24 @@ Tagger train_tagger(TaggerTexts texts, const TrainTaggerOptions& options, const 
   TaggedText& text = texts.train;
   if (!text.has_labels()) throw Error(ErrorKind::bad_data, text.name + ": expected labels to learn from");
   const DetectedScheme own = detect_scheme(text);
-  const LabelScheme scheme =
+  LabelScheme scheme =
       options.scheme.value_or(own.scheme == LabelScheme::raw ? LabelScheme::raw : LabelScheme::iobes);
   settle_scheme(text, scheme);
   if (own.strays > 0) provenance.warnings.push_back(strays_warning(own, text.name));
   TaggedText held_out = std::move(texts.dev);
   if (!held_out.has_labels() && options.held_out > 0)
     held_out = split_off(text, options.held_out, options.seed);
+  const FeatureTemplates templates = options.templates.empty()
+                                         ? default_feature_templates()
+                                         : read_templates(options.templates, text.columns);
+  const Gazetteers gazetteers = load_gazetteers(options.gazetteers);
+  if (!options.scheme && scheme != LabelScheme::raw) {
+    tagger.schemes = choose_scheme(text, scheme, templates, gazetteers, training, control);
+    if (tagger.schemes.tried && tagger.schemes.best() != scheme) {
+      convert_labels(text, scheme, tagger.schemes.best());
+      scheme = tagger.schemes.best();
+    }
+  }
   if (options.patience && !held_out.has_labels())
     throw OptionError("patience", std::to_string(*options.patience),
                       "text to score as well: held out, or dev");
@@ -221,14 +232,16 @@ Tagger train_tagger(TaggerTexts texts, const TrainTaggerOptions& options, const 
   tagger.sentences = text.sentences();
   tagger.tokens = text.tokens();
   tagger.held_out_tokens = held_out.tokens();
-  const FeatureTemplates templates = options.templates.empty()
-                                         ? default_feature_templates()
-                                         : read_templates(options.templates, text.columns);
-  const Gazetteers gazetteers = load_gazetteers(options.gazetteers);
   const auto parts =
       make_part_log(options.checkpoint, run_identity(provenance, checksum_of(text, held_out)), control);
   training.parts = parts.get();
+  if (tagger.schemes.so_far) {
+    tagger.crf = std::move(tagger.schemes.so_far->crf);
+    tagger.summary = std::move(tagger.schemes.so_far->summary);
+    tagger.summary.stopped = true;
+  }
   with_threads(control, [&] {
+    if (tagger.schemes.so_far) return;
     tagger.crf = train_crf(text, scheme, held_out.has_labels() ? &held_out : nullptr, templates, gazetteers,
                            training, tagger.summary, control);
     if (skip && !control.should_stop())
@@ -248,6 +261,9 @@ Tagger train_tagger(TaggerTexts texts, const TrainTaggerOptions& options, const 
                                    told ? ", without skip factors" : ""));
   else if (!summary.converged && summary.best_iteration == summary.iterations)
     warnings.push_back(fmt::format("the training did not converge: {}", summary.ended));
+  if (tagger.schemes.so_far)
+    warnings.emplace_back(
+        "schemes of labels were still being tried: the model knows four fifths of the documents");
   if (told && !summary.stopped && tagger.skip_pairs == 0)
     warnings.emplace_back("no document names a capitalised word twice, so the skip factors are all zero");
   provenance.seconds = control.seconds() - start;
@@ -375,6 +391,13 @@ Judgement judge(const Tags& tags) {
       tags.provenance.warnings);
 }
 
+std::string scheme_text(const Tagger& tagger) {
+  const SchemeScores& schemes = tagger.schemes;
+  if (!schemes.tried) return std::string(choice_name(tagger.crf.scheme));
+  return fmt::format("{}; F1 in trials: bio {:.1f} %, iobes {:.1f} %", choice_name(tagger.crf.scheme),
+                     100 * schemes.bio.f1(), 100 * schemes.iobes.f1());
+}
+
 JsonObject to_json(const Tagger& tagger) {
   const CrfTrainSummary& summary = tagger.summary;
   JsonObject object = json_of(tagger.provenance);
@@ -386,6 +409,12 @@ JsonObject to_json(const Tagger& tagger) {
   object.add("held_out_tokens", tagger.held_out_tokens);
   object.add("labels", tagger.crf.labels);
   object.add("scheme", choice_name(tagger.crf.scheme));
+  if (tagger.schemes.tried) {
+    JsonObject scores;
+    scores.add("bio", tagger.schemes.bio.f1());
+    scores.add("iobes", tagger.schemes.iobes.f1());
+    object.add("scheme_f1", scores);
+  }
   object.add("features", summary.features);
   object.add("distinct_features", summary.rows);
   object.add("iterations", summary.iterations);

@@ -20,6 +20,7 @@
 #include "drover/run/inference_options.hpp"
 #include "drover/tag/crf_tag.hpp"
 #include "drover/tag/crf_train.hpp"
+#include "drover/tag/scheme_choice.hpp"
 #include "drover/task/provenance.hpp"
 
 namespace drover {
@@ -32,7 +33,7 @@ struct TrainTaggerOptions {
   std::optional<double> l2{};
   std::uint32_t min_count = 1;  ///< of a feature
   std::optional<LabelScheme>
-      scheme{};  ///< that labels are learnt in; unset: iobes, raw for labels without prefixes
+      scheme{};  ///< that labels are learnt in; unset: bio or iobes by trial, raw for labels without prefixes
   /// Factors between equal capitalised words of a document: always, never, or where the text has documents that
   /// name enough words twice.
   bool skip = false, no_skip = false;
@@ -58,6 +59,7 @@ struct Tagger {
   Provenance provenance;
   Crf crf;
   CrfTrainSummary summary;
+  SchemeScores schemes;                                  ///< by which the scheme was chosen, when it was
   std::size_t documents = 0, sentences = 0, tokens = 0;  ///< trained on
   std::size_t held_out_tokens = 0;
   std::size_t skip_pairs = 0;
@@ -65,6 +67,9 @@ struct Tagger {
 
 Tagger train_tagger(TaggerTexts texts, const TrainTaggerOptions& options = {},
                     const RunControl& control = no_control());
+
+/// The scheme, and what it was chosen by.
+std::string scheme_text(const Tagger& tagger);
 
 /// As drover/tag/crf_file.hpp reads it.
 void write_tagger(const std::string& path, const Tagger& tagger);

@@ -45,6 +45,39 @@ TEST(Denoise, FieldsOfTheContract) {
     EXPECT_NE(page.find(title), std::string::npos) << title;
 }
 
+TEST(Denoise, SaysWhatDidTheWorkAndSettingsRepeatIt) {
+  TemporaryFolder folder;
+  const GreyImage clean = read_image(rings);
+  std::vector<double> pixels;
+  for (double level : clean.levels) pixels.push_back(2 * level - 1);
+  GreyImage two{clean.width, clean.height, 1, {}};
+  for (double y : add_noise(pixels, clean.width, clean.height, 0.8, 3).values)
+    two.levels.push_back(y >= 0 ? 1 : 0);
+  write_image(two, folder.file("two.pbm"));
+  const auto run = [&](const std::string& options, const std::string& out) {
+    return drover_command("denoise " + folder.file("two.pbm") + " " + folder.file(out) + " --report " +
+                          folder.file("page.html") + " " + options);
+  };
+  const struct {
+    std::string options, prior, words;
+  } cases[] = {{"", "patterns", "patterns learnt from the image"},
+               {"--coupling 0.7", "coupling", "coupling 0.7"},
+               {"--method gibbs", "coupling", "(estimated)"},
+               {"--levels 16", "scales", "on scales of their own"}};
+  for (const auto& [options, prior, words] : cases) {
+    const CommandResult json = run(options + " --json --quiet", "first.pgm");
+    EXPECT_EQ(json.json()["prior"], prior) << options;
+    EXPECT_NE(testing::read_whole(folder.file("page.html")).find(words), std::string::npos) << options;
+    const std::string table = run(options + " --quiet", "first.pgm").out;
+    EXPECT_NE(table.find(words), std::string::npos) << table;
+    EXPECT_EQ(table.find("coupling") != std::string::npos, prior == "coupling") << table;
+    // A result's settings are those of a run that makes the same image.
+    ASSERT_EQ(run("--quiet --config " + folder.write("result.json", json.out), "second.pgm").exit_code, 0);
+    EXPECT_EQ(testing::read_whole(folder.file("first.pgm")), testing::read_whole(folder.file("second.pgm")))
+        << options;
+  }
+}
+
 TEST(Denoise, EveryMethodImprovesAndSeedsDecide) {
   TemporaryFolder folder;
   for (const char* method :

@@ -43,6 +43,26 @@ TEST(EdgeCases, LogFactorsBeyondSinglePrecisionAreRefused) {
   EXPECT_EQ(large.exit_code, 0) << large.error;
 }
 
+/// A ring with an odd number of repulsive pairs: the field alone decides, P(s_0 = 1) = 2/3, and 1e16 swallows it.
+TEST(EdgeCases, WhatRoundingLosesIsNotCalledExact) {
+  TemporaryFolder folder;
+  for (const std::string size : {"1e8", "1e16"}) {
+    const std::string ring = folder.write("ring.coo", "0 1 " + size + "\n1 2 " + size + "\n2 3 " + size +
+                                                          "\n3 0 -" + size + "\n0 0.34657359\n");
+    const bool lost = size == "1e16";
+    for (const char* question : {"marginals", "map", "sample"}) {
+      const std::string out = question == std::string("sample") ? " --out " + folder.file("draws.npz") : "";
+      const auto json =
+          drover_command(std::string(question) + " " + ring + out + " --method exact --json").json();
+      EXPECT_EQ(json["verdict"], lost ? "caution" : "good") << question << " " << size;
+      EXPECT_EQ(warns_of_text(json, "rounded to steps of"), lost) << question << " " << size;
+    }
+    if (lost) continue;
+    EXPECT_NEAR(drover_command("marginals " + ring + " --json").json()["marginals"][0][1].get<double>(),
+                2.0 / 3, 1e-6);
+  }
+}
+
 TEST(EdgeCases, LogZIsNeverInfinite) {
   TemporaryFolder folder;
   const std::string model = folder.write("spins.coo", "0 1 1.5e308\n1 2 1.5e308\n2 3 1.5e308\n");

@@ -23,10 +23,11 @@ class Tag : public ::testing::Test {
     trained_ = new CommandResult(
         drover_command("tag train " + file("train.conll") + " --json --no-skip --out " + file("model.drv")));
     ASSERT_EQ(trained_->exit_code, 0) << trained_->error;
-    ASSERT_EQ(drover_command("tag train " + file("train.conll") + " --quiet --skip --skip-data " +
-                             file("test.conll.gz") + " --out " + file("skip.drv"))
-                  .exit_code,
-              0);
+    ASSERT_EQ(
+        drover_command("tag train " + file("train.conll") + " --quiet --scheme iobes --skip --skip-data " +
+                       file("test.conll.gz") + " --out " + file("skip.drv"))
+            .exit_code,
+        0);
   }
   static void TearDownTestSuite() {
     delete folder_;

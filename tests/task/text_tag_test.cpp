@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <set>
 #include <sstream>
 
 #include "drover/core/error.hpp"
@@ -86,6 +87,52 @@ TEST(TagTask, TrainsLabelsAndScores) {
                               again.label_names, LabelScheme::bio)
                     .size();
   EXPECT_EQ(entities, tags.entities.size());
+}
+
+/// The documents that trial `fold` of a scheme is scored on, or learns from.
+TaggedText fifth(const TaggedText& text, std::size_t fold, bool apart) {
+  TaggedText part = text.without_documents();
+  for (std::size_t d = 0; d < text.documents(); ++d)
+    if ((d % 5 == fold) == apart) part.add_document(text, d);
+  return part;
+}
+
+TEST(TagTask, TakesTheSchemeThatFindsMoreInTextThatItDidNotLearnFrom) {
+  std::set<LabelScheme> taken;
+  for (const std::uint64_t seed : {3U, 4U}) {
+    const TaggedText text = generate_tagged_text(120, seed);
+    const Tagger tagger = train_tagger({.train = text}, {.iterations = 30, .no_skip = true});
+    ASSERT_TRUE(tagger.schemes.tried);
+    for (const LabelScheme scheme : {LabelScheme::bio, LabelScheme::iobes}) {
+      EntityCounts sum;
+      for (const std::size_t fold : {0U, 1U}) {
+        const Tagger trial = train_tagger({.train = fifth(text, fold, false)},
+                                          {.iterations = 30, .scheme = scheme, .no_skip = true});
+        EXPECT_FALSE(trial.schemes.tried);
+        const EntityCounts counts = tag(trial.crf, fifth(text, fold, true)).score->all;
+        sum.truth += counts.truth;
+        sum.found += counts.found;
+        sum.right += counts.right;
+      }
+      EXPECT_EQ(sum.f1(), (scheme == LabelScheme::bio ? tagger.schemes.bio : tagger.schemes.iobes).f1());
+    }
+    const bool bio = tagger.schemes.bio.f1() > tagger.schemes.iobes.f1();
+    EXPECT_EQ(tagger.crf.scheme, bio ? LabelScheme::bio : LabelScheme::iobes);
+    taken.insert(tagger.crf.scheme);
+    // What follows is training in that scheme.
+    const Tagger told =
+        train_tagger({.train = text}, {.iterations = 30, .scheme = tagger.crf.scheme, .no_skip = true});
+    EXPECT_EQ(told.summary.loss, tagger.summary.loss);
+    EXPECT_EQ(told.crf.labels, tagger.crf.labels);
+  }
+  EXPECT_EQ(taken.size(), 2U);  // of these small texts either has one
+  const TaggedText few = generate_tagged_text(20, 1);
+  ASSERT_LT(few.documents(), 10U);
+  EXPECT_EQ(train_tagger({.train = few}, {.iterations = 5}).crf.scheme, LabelScheme::iobes);
+  RunControl limited;
+  limited.limit_time(1000);
+  EXPECT_FALSE(
+      train_tagger({.train = generate_tagged_text(60, 1)}, {.iterations = 5}, limited).schemes.tried);
 }
 
 TEST(TagTask, WhatWasNotMeasuredIsNoGoodVerdict) {
