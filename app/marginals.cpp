@@ -17,6 +17,7 @@
 #include "drover/io/result_files.hpp"
 #include "drover/report/pages.hpp"
 #include "drover/task/cases.hpp"
+#include "drover/task/guess.hpp"
 #include "drover/task/parts.hpp"
 
 namespace drover::app {
@@ -173,6 +174,7 @@ int run_marginals(const Call& call, Question& question, const std::string& cases
                 call.arguments);
   const ProgressBar bar(output.quiet);
   const Loaded loaded = load(question, call.arguments[0]);
+  if (guesses_at_deadline(question.options, run_control().ranks().size())) expect_result();
   Marginals answer = marginals(loaded.model, question.options, run_control());
   if (!speaks()) return 0;
   add_settings(question, answer.provenance.options);

@@ -2,7 +2,8 @@
 // it converge in time, are its errors honest, is it ever wrong and says that it converged, and what did the
 // choice cost against the best single sampler of hindsight and against plain Gibbs sampling?
 //
-// Usage: bench_race [SECONDS] [--hindsight] [--mixtures] [--only PART] [--others N] [FOLDER|MODEL ...]
+// Usage: bench_race [SECONDS] [--hindsight] [--mixtures] [--only PART] [--others N] [--singles FILE]
+//                   [FOLDER|MODEL ...]
 //
 // SECONDS of the processor per model (10), one thread, so that a busy machine does not matter much. Without
 // files: generated models only, with --others other instances of each; --only: those whose names have PART in them. A run is wrong when an entry is further from the truth than 6 of its errors
@@ -12,6 +13,8 @@
 // to make. Compared are effective samples of the slowest variables (below which 2 % of them lie), pilots of
 // the losers included in the race's effort: per counted work (sweep_cost.hpp) and per second of the
 // processor, where laying out kernels counts too; and the effort until the targets are met.
+// --singles keeps what every sampler did by itself in FILE and takes it from there where it is: then a change
+// of the race is measured without running them again.
 // --mixtures does the same with Gibbs sampling and another sampler in turns, of equal work, on the same
 // chains.
 #include <fmt/format.h>
@@ -21,7 +24,9 @@
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <limits>
+#include <map>
 
 #include "bench/race_models.hpp"
 #include "drover/compile/graph.hpp"
@@ -127,6 +132,47 @@ Effort run_single(const bench::NamedModel& named, const Method& method, double s
   });
   return effort;
 }
+
+// What single samplers did, kept from run to run: one line each of model, method, seconds it was given, whether it
+// converged, effective samples, work and processor seconds.
+class Singles {
+ public:
+  explicit Singles(std::string file) : file_(std::move(file)) {
+    std::ifstream in(file_);
+    for (std::string line; std::getline(in, line);) {
+      const std::size_t first = line.find('\t'), second = line.find('\t', first + 1);
+      Kept kept;
+      int converged = 0;
+      if (second != std::string::npos &&
+          std::sscanf(line.c_str() + second, "%lf %d %lf %lf %lf", &kept.limit, &converged, &kept.effort.ess,
+                      &kept.effort.work, &kept.effort.cpu) == 5) {
+        kept.effort.converged = converged != 0;
+        kept_[line.substr(0, second)] = kept;
+      }
+    }
+  }
+
+  Effort run(const bench::NamedModel& named, const Method& method, double seconds) {
+    const std::string key = fmt::format("{}\t{}", named.name, method.name);
+    if (const auto at = kept_.find(key);
+        at != kept_.end() && (at->second.effort.converged || at->second.limit >= 0.7 * seconds))
+      return at->second.effort;
+    const Effort effort = run_single(named, method, seconds);
+    if (!file_.empty())
+      std::ofstream(file_, std::ios::app)
+          << fmt::format("{}\t{} {} {} {} {}\n", key, seconds, effort.converged ? 1 : 0, effort.ess,
+                         effort.work, effort.cpu);
+    return effort;
+  }
+
+ private:
+  struct Kept {
+    double limit = 0;
+    Effort effort;
+  };
+  std::string file_;
+  std::map<std::string, Kept> kept_;
+};
 
 // Two samplers in turns on the same chains; the draws of whichever tells more count.
 Effort run_mixture(const bench::NamedModel& named, const Method& first, const Method& second,
@@ -264,13 +310,13 @@ double time_to_beat(const Effort& race, double seconds) {
 }
 
 void compare_with_singles(const bench::NamedModel& named, const RaceRun& race, double seconds,
-                          bool with_mixtures, Totals& totals) {
+                          bool with_mixtures, Singles& singles, Totals& totals) {
   Best best;
   Effort gibbs;
   const double limit = time_to_beat(race.effort, seconds);
   for (const Method& method : all_methods()) {
     if (!fits(method, named)) continue;
-    const Effort single = run_single(named, method, limit);
+    const Effort single = singles.run(named, method, limit);
     if (method.name == "gibbs") gibbs = single;
     best.take(single, method.name);
   }
@@ -309,7 +355,7 @@ void compare_with_singles(const bench::NamedModel& named, const RaceRun& race, d
 }
 
 void measure(const bench::NamedModel& named, double seconds, bool hindsight, bool with_mixtures,
-             Totals& totals) {
+             Singles& singles, Totals& totals) {
   const Graph graph = compile(named.model, named.evidence);
   std::vector<std::vector<double>> truth;
   try {
@@ -342,7 +388,7 @@ void measure(const bench::NamedModel& named, double seconds, bool hindsight, boo
       fmt::print("      {:36} work {:9.3g} ess/work {:9.3g} R-hat {:.4f} nested {:.4f} {}{}\n", entry.method,
                  entry.work, entry.ess_per_work, entry.rhat_max, entry.nested_rhat_max,
                  entry.chosen ? "chosen " : "", entry.note);
-  if (hindsight) compare_with_singles(named, race, seconds, with_mixtures, totals);
+  if (hindsight) compare_with_singles(named, race, seconds, with_mixtures, singles, totals);
   std::fflush(stdout);
 }
 
@@ -352,7 +398,7 @@ int main(int argc, char** argv) {
   const tbb::global_control one_thread(tbb::global_control::max_allowed_parallelism, 1);
   double seconds = 10;
   bool hindsight = false, mixtures = false;
-  std::string only;
+  std::string only, kept_singles;
   std::uint64_t others = 0;
   std::vector<bench::NamedModel> models;
   bool files = false;
@@ -365,6 +411,8 @@ int main(int argc, char** argv) {
       only = argv[++a];
     } else if (std::strcmp(argv[a], "--others") == 0 && a + 1 < argc) {
       others = std::strtoull(argv[++a], nullptr, 10);
+    } else if (std::strcmp(argv[a], "--singles") == 0 && a + 1 < argc) {
+      kept_singles = argv[++a];
     } else if (char* end = nullptr; std::strtod(argv[a], &end) > 0 && *end == 0) {
       seconds = std::atof(argv[a]);
     } else {
@@ -376,8 +424,10 @@ int main(int argc, char** argv) {
   fmt::print("{:28} {:26} {:>3} {:>6} {:>7} {:>7} {:>8} {:>5} {:>5} {:>5} {:>7} {}\n", "MODEL", "METHOD",
              "ok", "wall s", "cpu s", "R-hat", "ESS", "1.96", "3", "max z", "max err", "without error");
   Totals totals;
+  Singles singles(kept_singles);
   for (const bench::NamedModel& named : models)
-    if (named.name.find(only) != std::string::npos) measure(named, seconds, hindsight, mixtures, totals);
+    if (named.name.find(only) != std::string::npos)
+      measure(named, seconds, hindsight, mixtures, singles, totals);
   fmt::print(
       "\n{} models, {} converged within {} s, {} of these wrong; entries of converged runs within 1.96 "
       "errors {:.3f}, within 3 {:.4f}\n",

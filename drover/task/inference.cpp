@@ -4,16 +4,20 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <map>
 #include <memory>
 #include <optional>
 
+#include "drover/compile/stoppable.hpp"
 #include "drover/core/error.hpp"
+#include "drover/infer/first_round.hpp"
 #include "drover/infer/marginal_map.hpp"
 #include "drover/io/evidence.hpp"
 #include "drover/methods/method.hpp"
 #include "drover/task/conflict.hpp"
+#include "drover/task/guess.hpp"
 #include "drover/task/stated.hpp"
 
 namespace drover {
@@ -187,19 +191,48 @@ double seconds_for_method(const Graph& graph, const RunControl& control) {
   return std::max(left / 2, left - seconds_a_value * static_cast<double>(graph.unary.size()));
 }
 
+/// However short the time: only a request ends it.
+Graph compile_patiently(const Stated& stated, const RunControl& control) {
+  RunControl patient;
+  // The first question lets those who look for signals do so.
+  patient.stop_when([&] { return control.should_stop() && control.stop_requested(); });
+  try {
+    return compile(stated.model(), stated.fixed(), PairTables::recognised, patient);
+  } catch (const Error& error) {
+    if (error.kind() == ErrorKind::stopped) fail_stopped(control, "compiling");
+    throw;
+  }
+}
+
 /// The road that all questions take: evidence, compile, choose, run, say where it comes from.
 /// `begin(answer)` hears what is known before the run; `run(method, problem, control)` returns what the
-/// method found; `fill(result, graph, answer)` puts it in terms of the model.
-template <class Answer, class Begin, class Run, class Fill>
+/// method found; `fill(result, graph, answer)` puts it in terms of the model. `guess(problem)`, where it is given, has a
+/// result however short the time, or none.
+template <class Answer, class Begin, class Run, class Fill,
+          class Result = std::invoke_result_t<Run, const Method&, const Problem&, const RunControl&>>
 Answer answer_question(const Model& model, const InferenceOptions& options, Task task,
-                       const RunControl& control, Begin begin, Run run, Fill fill) {
+                       const RunControl& control, Begin begin, Run run, Fill fill,
+                       const std::function<std::optional<Result>(const Problem&)>& guess = {}) {
   Answer answer;
   const double start = control.seconds();
   const Stated stated(model, options);
   const auto work = [&] {
-    const Problem problem(stated.model(), stated.fixed(), options, control, joint_sets(model, options));
+    const auto sets = joint_sets(model, options);
+    const Problem problem = guess ? Problem(compile_patiently(stated, control), options, control, sets)
+                                  : Problem(stated.model(), stated.fixed(), options, control, sets);
     const Graph& graph = problem.compact_graph();
-    Choice choice = common_choice(control.ranks(), choose_method(problem, task));
+    Choice choice{&method_named("bp"), ""};
+    std::optional<Result> found;
+    const auto guess_if_late = [&](const auto& step) {
+      try {
+        step();
+      } catch (const Error& error) {
+        if (error.kind() != ErrorKind::stopped || !guess) throw;
+        found = guess(problem);
+        if (!found) throw;
+      }
+    };
+    guess_if_late([&] { choice = common_choice(control.ranks(), choose_method(problem, task)); });
     Provenance& provenance = answer.provenance;
     provenance.question = task_name(task);
     provenance.input = options.input.empty() ? model.name : options.input;
@@ -213,8 +246,13 @@ Answer answer_question(const Model& model, const InferenceOptions& options, Task
     begin(answer, graph);
     std::optional<RunControl> early;
     if (control.has_time_limit()) early.emplace(control, seconds_for_method(graph, control));
-    auto result = run_in_time(problem, task, early ? *early : control, choice, run);
+    // Where compiling alone took all the time, laying out a sampler takes as much again.
+    constexpr std::size_t large = 100'000;
+    if (guess && !found && early && early->out_of_time() && graph.size() > large) found = guess(problem);
+    if (!found)
+      guess_if_late([&] { found = run_in_time(problem, task, early ? *early : control, choice, run); });
     if (!control.ranks().is_first()) return;
+    Result& result = *found;
     provenance.method = choice.method->name;
     provenance.because = choice.because;
     // Two samplers in turns are no method of the registry.
@@ -321,7 +359,41 @@ std::span<const double> Marginals::of(std::string_view name) const {
   throw Error(ErrorKind::usage, fmt::format("unknown variable \"{}\"", name));
 }
 
+bool guesses_at_deadline(const InferenceOptions& options, std::uint32_t ranks) {
+  return ranks == 1 && options.method == "auto" && options.joint.empty() && !options.pairs &&
+         !options.check && options.state_values.empty() && options.checkpoint.file.empty();
+}
+
+namespace {
+
+std::optional<MarginalsResult> guess_marginals(const Problem& problem) {
+  const Graph& graph = problem.graph();
+  if (graph.gates.size() > 0) return std::nullopt;
+  MarginalsResult result;
+  const std::vector<double> probabilities = first_round(graph);
+  for (VariableId v = 0; v < graph.size(); ++v)
+    result.marginals.push_back(
+        std::span(probabilities).subspan(graph.unary_offsets[v], graph.cardinalities[v]));
+  result.mcse.assign(graph.cardinalities, not_known);
+  result.rhat.assign(graph.size(), not_known);
+  result.ess.assign(graph.size(), not_known);
+  result.sweeps = 1;
+  result.details["approximates"] = true;
+  result.method = "bp";
+  result.because = "the time ended before anything else had a result";
+  result.resolved["iterations"] = 1;
+  result.warnings.emplace_back(
+      "the time was over before there was a draw: this is a guess, by the nearest factors of each variable "
+      "alone; allow more time");
+  return result;
+}
+
+}  // namespace
+
 Marginals marginals(const Model& model, const InferenceOptions& options, const RunControl& control) {
+  std::function<std::optional<MarginalsResult>(const Problem&)> guess;
+  if (control.has_time_limit() && guesses_at_deadline(options, control.ranks().size()))
+    guess = guess_marginals;
   return answer_question<Marginals>(
       model, options, Task::marginals, control, nothing_before,
       [](const Method& method, const Problem& problem, const RunControl& part) {
@@ -351,7 +423,8 @@ Marginals marginals(const Model& model, const InferenceOptions& options, const R
         for (std::size_t s = 0; s < sets.size(); ++s)
           answer.joints.push_back({sets[s], whole_table(graph, model, sets[s], result.joints[s]),
                                    whole_table(graph, model, sets[s], result.joint_mcse[s])});
-      });
+      },
+      guess);
 }
 
 BestState best_state(const Model& model, const InferenceOptions& options, const RunControl& control) {

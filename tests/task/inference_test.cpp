@@ -11,6 +11,7 @@
 #include "drover/infer/enumerate.hpp"
 #include "drover/methods/method.hpp"
 #include "drover/model/builders.hpp"
+#include "drover/task/guess.hpp"
 #include "drover/task/model_info.hpp"
 #include "tests/support/random_models.hpp"
 
@@ -256,6 +257,26 @@ TEST(Tasks, ADeadlineNeedsNoOtherClock) {
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::interrupted);
   }
+}
+
+// However short the time, and however large the model: there is an answer, which says what it is.
+TEST(Tasks, AutoGuessesWhereTheTimeEndsBeforeThereIsADraw) {
+  const Model model = ising(grid_edges(400, 300, false), Draw::normal(0, 0.3), Draw::normal(0, 0.5), 3);
+  RunControl control;
+  control.limit_time(0);
+  const Marginals answer = marginals(model, {}, control);
+  EXPECT_EQ(answer.provenance.method, "bp");
+  EXPECT_NE(answer.provenance.because.find("the time ended"), std::string::npos) << answer.provenance.because;
+  EXPECT_FALSE(answer.converged);
+  EXPECT_FALSE(answer.exact);
+  EXPECT_EQ(judge(answer).verdict, Verdict::bad);
+  ASSERT_FALSE(answer.provenance.warnings.empty());
+  EXPECT_NE(answer.provenance.warnings.back().find("a guess"), std::string::npos);
+  ASSERT_EQ(answer.probabilities.size(), 120'000U);
+  // Where a method was named, or there is a sampler's answer to wait for, nothing is guessed.
+  EXPECT_FALSE(guesses_at_deadline({.method = "gibbs"}, 1));
+  EXPECT_FALSE(guesses_at_deadline({.pairs = true}, 1));
+  EXPECT_FALSE(guesses_at_deadline({}, 2));
 }
 
 // Chains that agree end long before the limit, whoever runs them, and not before the usual sweeps are done.
