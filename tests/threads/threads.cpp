@@ -113,7 +113,8 @@ void trees() {
   with_threads(control, [&] {
     schedule.upward([&](std::uint32_t v) {
       for (std::uint32_t child : children[v]) below[v] += below[child];
-      std::this_thread::sleep_for(std::chrono::microseconds(100));  // so that other threads come to have a part
+      std::this_thread::sleep_for(
+          std::chrono::microseconds(100));  // so that other threads come to have a part
     });
     schedule.downward([&](std::uint32_t v) {
       if (parent[v] != no_node) above[v] = above[parent[v]] + 1;
