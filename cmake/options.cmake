@@ -2,8 +2,11 @@
 add_library(drover_options INTERFACE)
 # g++ 12 warns of overlapping copies inside std::string where there are none (-Wrestrict, its bug 105651).
 target_compile_options(drover_options INTERFACE -Wall -Wextra -Wpedantic -Wshadow
-                       $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>
-                       $<$<BOOL:${DROVER_DEVELOPER}>:-Werror>)
+                       $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>)
+# What sanitizers add to the code makes g++ see faults that are none: there its warnings stay warnings.
+if(DROVER_DEVELOPER AND NOT DROVER_SANITIZE)
+  target_compile_options(drover_options INTERFACE -Werror)
+endif()
 # -O2: -O3 costs a third more compiling, and only vector kernels gain by it (cmake/components.cmake gives it to them).
 # Targets of pages, tables and parsing (DROVER_COLD) are compiled a fifth faster with -O1.
 # A function may be inlined though the code could go into a shared library.
@@ -43,9 +46,16 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64)$")
 endif()
 
 if(DROVER_SANITIZE)
+  if(DROVER_SANITIZE STREQUAL thread)  # see drover/core/parallel.cpp
+    target_compile_definitions(drover_options INTERFACE DROVER_THREAD_SANITIZER)
+    set_source_files_properties(drover/core/parallel.cpp PROPERTIES COMPILE_OPTIONS -fno-sanitize=thread SKIP_PRECOMPILE_HEADERS ON)
+  endif()
   target_compile_options(drover_options INTERFACE -fsanitize=${DROVER_SANITIZE} -fno-omit-frame-pointer
                          -fno-sanitize-recover=all)
   target_link_options(drover_options INTERFACE -fsanitize=${DROVER_SANITIZE})
+  target_compile_definitions(drover_options INTERFACE HWY_COMPILE_ONLY_STATIC)  # each line of a kernel once
+  # Most of the time goes into loops of the library, and compiling a test takes longer than what it does itself.
+  target_compile_options(drover_options INTERFACE $<$<BOOL:$<TARGET_PROPERTY:DROVER_COLD>>:-O0>)
 endif()
 if(DROVER_FUZZ)  # one instruction set: what is hunted are faults of readers
   # Inlining what has been instrumented takes a fifth of the compiling.

@@ -14,7 +14,8 @@ void advise_large_pages(const void* begin, std::size_t bytes) {
   const auto address = reinterpret_cast<std::uintptr_t>(begin);
   const std::uintptr_t first = (address + page - 1) / page * page, end = (address + bytes) / page * page;
   // What is refused is slower, and nothing else.
-  if (first < end) (void)madvise(reinterpret_cast<void*>(first), end - first, MADV_HUGEPAGE);
+  auto* bytes_from = static_cast<char*>(const_cast<void*>(begin));
+  if (first < end) (void)madvise(bytes_from + (first - address), end - first, MADV_HUGEPAGE);
 #else
   (void)begin;
   (void)bytes;

@@ -73,7 +73,8 @@ double ess_tail(Draws draws, const RunControl& control) {
 }
 
 double autocorrelation_time(Draws draws) {
-  return static_cast<double>(draws.draws / 2 * 2 * draws.chains) / ess_mean(draws);
+  const std::size_t halves = draws.draws / 2 * 2 * draws.chains;
+  return static_cast<double>(halves) / ess_mean(draws);
 }
 
 }  // namespace drover

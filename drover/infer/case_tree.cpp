@@ -182,14 +182,19 @@ double CaseTree::pass_up(std::uint32_t c, const Room& room, double* message, dou
 
 // From the message that comes down to cluster c: those to its children on the way, and the queries it
 // answers.
+std::span<const CaseTree::Question> CaseTree::questions_of(std::uint32_t c) const {
+  const auto first = std::ranges::lower_bound(questions_, c, std::ranges::greater{}, &Question::cluster);
+  const auto last = std::ranges::upper_bound(questions_, c, std::ranges::greater{}, &Question::cluster);
+  return {first, last};
+}
+
 void CaseTree::visit_down(std::uint32_t c, Room& room, std::span<double> out) const {
   const Cluster& cluster = clusters_[c];
   const std::size_t separators = cluster.separators;
   const double* table = tables_.data() + cluster.table;
   const double* down = tree_.parent[c] == no_node ? nullptr : room.down.data() + cluster.message;
   const auto below = children(cluster);
-  const auto [first, last] =
-      std::ranges::equal_range(questions_, c, std::ranges::greater{}, &Question::cluster);
+  const std::span<const Question> questions = questions_of(c);
   for (const Child& child : below)
     if (clusters_[child.cluster].has_query)
       std::fill_n(room.down.data() + clusters_[child.cluster].message, clusters_[child.cluster].separators,
@@ -215,12 +220,12 @@ void CaseTree::visit_down(std::uint32_t c, Room& room, std::span<double> out) co
       const std::uint32_t* index = indices_.data() + child.index + state * separators;
       for (std::size_t s = 0; s < separators; ++s) target[index[s]] += room.product[s];
     }
-    if (first == last) continue;
+    if (questions.empty()) continue;
     multiply(nullptr);
     double sum = 0;
     for (std::size_t s = 0; s < separators; ++s) sum += room.product[s];
-    for (auto question = first; question != last; ++question)
-      out[question->out + value_indices_[question->value_index + state]] += sum;
+    for (const Question& question : questions)
+      out[question.out + value_indices_[question.value_index + state]] += sum;
   }
 }
 
@@ -245,14 +250,12 @@ bool CaseTree::pass_down(Room& room, std::span<double> out) const {
       for (std::size_t s = 0; s < next.separators; ++s) down[s] /= scale;
       room.down_errors[child.cluster] = error / scale;
     }
-    const auto [first, last] =
-        std::ranges::equal_range(questions_, c, std::ranges::greater{}, &Question::cluster);
-    for (auto question = first; question != last; ++question) {
-      double* p = out.data() + question->out;
+    for (const Question& question : questions_of(c)) {
+      double* p = out.data() + question.out;
       double total = 0;
-      for (std::size_t k = 0; k < question->states; ++k) total += p[k];
+      for (std::size_t k = 0; k < question.states; ++k) total += p[k];
       if (!(error <= tolerated * total)) return false;
-      for (std::size_t k = 0; k < question->states; ++k) p[k] /= total;
+      for (std::size_t k = 0; k < question.states; ++k) p[k] /= total;
     }
   }
   return true;

@@ -93,6 +93,7 @@ class CaseTree {
   double pass_up(std::uint32_t c, const Room& room, double* message, double& error) const;
   bool pass_down(Room& room, std::span<double> out) const;
   void visit_down(std::uint32_t c, Room& room, std::span<double> out) const;
+  std::span<const Question> questions_of(std::uint32_t c) const;
   double weigh(const Observations& evidence, Room& room) const;
   void clear(Room& room) const;
   double answer_by_tables(const Observations& evidence, Room& room, std::span<double> out) const;

@@ -1,9 +1,9 @@
 #include "drover/infer/tree_schedule.hpp"
 
-#include <tbb/task_group.h>
-
 #include <atomic>
 #include <memory>
+
+#include "drover/core/parallel.hpp"
 
 namespace drover {
 
@@ -66,34 +66,33 @@ void TreeSchedule::upward(const std::function<void(std::uint32_t)>& visit) const
   const std::size_t units = unit_parent_.size();
   const auto waiting = std::make_unique<std::atomic<std::size_t>[]>(units);
   for (std::size_t u = 0; u < units; ++u) waiting[u] = child_offsets_[u + 1] - child_offsets_[u];
-  tbb::task_group tasks;
   // Follows the path towards the root as long as this task was the last one a unit waited for.
-  const std::function<void(std::uint32_t)> climb = [&](std::uint32_t u) {
+  const auto climb = [&](ParallelTasks&, std::size_t u) {
     while (true) {
       for (std::size_t k = unit_offsets_[u]; k < unit_offsets_[u + 1]; ++k) visit(nodes_[k]);
       u = unit_parent_[u];
       if (u == no_node || --waiting[u] != 0) return;
     }
   };
-  for (std::uint32_t u = 0; u < units; ++u)
-    if (child_offsets_[u + 1] == child_offsets_[u]) tasks.run([&climb, u] { climb(u); });
+  ParallelTasks tasks(climb);
+  for (std::size_t u = 0; u < units; ++u)
+    if (child_offsets_[u + 1] == child_offsets_[u]) tasks.begin(u);
   tasks.wait();
 }
 
 void TreeSchedule::downward(const std::function<void(std::uint32_t)>& visit) const {
-  tbb::task_group tasks;
-  const std::function<void(std::uint32_t)> descend = [&](std::uint32_t u) {
+  const auto descend = [&](ParallelTasks& tasks, std::size_t u) {
     while (true) {
       for (std::size_t k = unit_offsets_[u + 1]; k-- > unit_offsets_[u];) visit(nodes_[k]);
       const std::size_t begin = child_offsets_[u], end = child_offsets_[u + 1];
       if (begin == end) return;
-      for (std::size_t k = begin + 1; k < end; ++k)
-        tasks.run([&descend, child = unit_children_[k]] { descend(child); });
+      for (std::size_t k = begin + 1; k < end; ++k) tasks.begin(unit_children_[k]);
       u = unit_children_[begin];
     }
   };
-  for (std::uint32_t u = 0; u < unit_parent_.size(); ++u)
-    if (unit_parent_[u] == no_node) tasks.run([&descend, u] { descend(u); });
+  ParallelTasks tasks(descend);
+  for (std::size_t u = 0; u < unit_parent_.size(); ++u)
+    if (unit_parent_[u] == no_node) tasks.begin(u);
   tasks.wait();
 }
 

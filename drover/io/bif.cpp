@@ -167,7 +167,7 @@ class BifReader {
         }
         std::string cycle = model_.variable_names[parent];
         for (std::size_t k = path.size(); path[--k].variable != parent;)
-          cycle = model_.variable_names[path[k].variable] + " <- " + cycle;
+          cycle.insert(0, model_.variable_names[path[k].variable] + " <- ");
         fail_at({source_.name(), declared_in_line_[parent]},
                 fmt::format("expected a network without cycles, found {} <- {}",
                             model_.variable_names[parent], cycle));

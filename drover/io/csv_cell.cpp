@@ -29,7 +29,7 @@ std::string quoted_cell(std::string_view name) {
 }
 
 std::string csv_cell(std::string_view name) {
-  const std::string text = (would_be_run(name) ? "'" : "") + std::string(name);
+  std::string text = (would_be_run(name) ? "'" : "") + std::string(name);
   // A tab, and # at the start of a line, would be read as something else.
   if (!text.empty() && text.find_first_of(",\"\r\n\t#") == std::string::npos && !text.starts_with(' ') &&
       !text.ends_with(' '))

@@ -221,7 +221,7 @@ ArrayHeader read_header(EntryStream& stream) {
   const auto after = [&](const std::string& key) {
     const std::size_t at = text.find("'" + key + "'");
     const std::size_t colon = at == std::string::npos ? at : text.find(':', at);
-    const std::size_t value = colon == std::string::npos ? colon : text.find_first_not_of(" ", colon + 1);
+    const std::size_t value = colon == std::string::npos ? colon : text.find_first_not_of(' ', colon + 1);
     if (value == std::string::npos) stream.fail("bad .npy header: no " + key);
     return value;
   };

@@ -1,8 +1,5 @@
 #include "drover/machine/pseudo_likelihood.hpp"
 
-#include <tbb/blocked_range.h>
-#include <tbb/parallel_reduce.h>
-
 #include <algorithm>
 #include <cassert>
 #include <cmath>
@@ -13,6 +10,8 @@
 #include <hwy/highway.h>
 
 #include <hwy/contrib/math/math-inl.h>
+
+#include "drover/core/parallel.hpp"
 
 #ifndef DROVER_PSEUDO_LIKELIHOOD_ROWS
 #define DROVER_PSEUDO_LIKELIHOOD_ROWS
@@ -147,7 +146,7 @@ double PseudoLikelihood::value_and_gradient(std::span<const double> parameters, 
     for (std::size_t j = i + 1; j < n; ++j, ++p)
       weights[i * stride_ + j] = weights[j * stride_ + i] = parameters[p];
 
-  const auto add_rows = [&](const tbb::blocked_range<std::size_t>& range, Sums sums) {
+  const auto add_rows = [&](const IndexRange& range, Sums& sums) {
     if (sums.biases.empty()) {
       sums.biases.assign(stride_, 0.0);
       sums.weights.assign(n * stride_, 0.0);
@@ -161,20 +160,15 @@ double PseudoLikelihood::value_and_gradient(std::span<const double> parameters, 
                                                       weights.data(), fields.data(), states.data(),
                                                       sums.biases.data(), sums.weights.data()});
     }
-    return sums;
   };
-  const auto join = [](Sums a, const Sums& b) {
-    if (b.biases.empty()) return a;
-    if (a.biases.empty()) return b;
+  const auto join = [](Sums& a, const Sums& b) {
     a.value += b.value;
     for (std::size_t i = 0; i < a.biases.size(); ++i) a.biases[i] += b.biases[i];
     for (std::size_t i = 0; i < a.weights.size(); ++i) a.weights[i] += b.weights[i];
-    return a;
   };
   // The splits depend on the number of rows only, so the sums have the same bits for any number of threads.
   const std::size_t rows = row_weights_.size(), grain = std::max<std::size_t>(2048, rows / 16);
-  const Sums sums = tbb::parallel_deterministic_reduce(tbb::blocked_range<std::size_t>(0, rows, grain),
-                                                       Sums{}, add_rows, join);
+  const Sums sums = parallel_collect<Sums>(IndexRange(0, rows, grain), add_rows, join);
 
   const double share = 1 / total_weight_;
   double value = sums.value;

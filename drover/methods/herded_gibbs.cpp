@@ -71,7 +71,7 @@ HerdedChoice herded_choice(const Problem& problem, const ChainOptions& options) 
 
 std::string why_not_herded_gibbs(const Problem& problem, Task task) {
   if (task != Task::map) {
-    const std::string broken = broken_connectivity(problem);
+    std::string broken = broken_connectivity(problem);
     if (!broken.empty()) return broken;
   }
   if (problem.options().messages.schedule && !problem.options().herded.schedule)

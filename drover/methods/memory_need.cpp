@@ -48,7 +48,8 @@ double bytes_with(const MemoryPrice& price, const Problem& problem, Task task, s
   if (chains == 0) return bytes;
   const bool long_chains = chains <= 8 && graph.size() >= 10'000;
   const std::uint32_t lanes = long_chains ? 1 : price.lanes;
-  const auto held = static_cast<double>((chains + lanes - 1) / lanes * lanes);
+  const std::size_t whole_batches = (chains + lanes - 1) / lanes * lanes;
+  const auto held = static_cast<double>(whole_batches);
   std::size_t entries = 0;
   const bool means =
       long_chains && price.method == "gibbs" && !price.spins && !problem.options().state_values.empty();

@@ -328,8 +328,8 @@ void EditStream::answer_marginals(const json* wanted) {
     const char* comma = names.empty() ? "" : ",";
     const auto named = variable_names_.find(id);
     names += comma + (named == variable_names_.end() ? std::to_string(id) : json_text(json(named->second)));
-    for (Value value = 0; value < model_.states(id); ++value) {
-      const DynamicModel::Estimate estimate = model_.marginal(id, value);
+    for (std::uint32_t value = 0; value < model_.states(id); ++value) {
+      const DynamicModel::Estimate estimate = model_.marginal(id, static_cast<Value>(value));
       const char* open = value > 0 ? "," : *comma == 0 ? "[" : ",[";
       probabilities += fmt::format("{}{}", open, estimate.probability);
       errors += fmt::format("{}{}", open, estimate.standard_error);

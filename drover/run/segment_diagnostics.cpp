@@ -1,12 +1,10 @@
 #include "drover/run/segment_diagnostics.hpp"
 
-#include <tbb/blocked_range.h>
-#include <tbb/parallel_reduce.h>
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
+#include "drover/core/parallel.hpp"
 #include "drover/diagnose/draws.hpp"
 #include "drover/diagnose/segment_block.hpp"
 #include "drover/diagnose/segment_moments.hpp"
@@ -95,17 +93,16 @@ Diagnostics worst_entry(const SegmentStore& store, std::size_t most_entries) {
       return Diagnostics{std::fmax(a.rhat_max, b.rhat_max), std::fmin(a.ess_min, b.ess_min),
                          std::fmax(a.mcse_max, b.mcse_max)};
     };
-    worst = tbb::parallel_reduce(
-        tbb::blocked_range<std::size_t>(0, count, 64), worst,
-        [&](const auto& range, Diagnostics so_far) {
-          DiagnosisRoom scratch;
-          for (std::size_t k = range.begin(); k != range.end(); ++k) {
-            const EntryDiagnostics entry = diagnose_entry(store, k * step, scratch);
-            so_far = worse(so_far, {entry.rhat, entry.ess, entry.mcse});
-          }
-          return so_far;
-        },
-        worse);
+    constexpr std::size_t together = 64;
+    std::vector<Diagnostics> worst_of((count + together - 1) / together);
+    parallel_for(std::size_t{0}, worst_of.size(), [&](std::size_t block) {
+      DiagnosisRoom scratch;
+      for (std::size_t k = block * together; k < std::min(count, (block + 1) * together); ++k) {
+        const EntryDiagnostics entry = diagnose_entry(store, k * step, scratch);
+        worst_of[block] = worse(worst_of[block], {entry.rhat, entry.ess, entry.mcse});
+      }
+    });
+    for (const Diagnostics& one : worst_of) worst = worse(worst, one);
   }
   settle_exact_averages(store, worst);
   return worst;

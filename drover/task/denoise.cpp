@@ -102,13 +102,13 @@ RunFacts run_method(const Problem& problem, const Method& method, Task task, std
   if (task == Task::map) {
     BestStateResult best = method.map(problem, control);
     for (Value state : best.assignment) mean.push_back(level_of_state(state, states));
-    return best;
+    return static_cast<const RunFacts&>(best);
   }
   MarginalsResult found = method.marginals(problem, control);
   for (double one : found.means) mean.push_back(std::clamp(one, -1.0, 1.0));
   for (std::size_t v = 0; v < found.marginals.size(); ++v)
     mean.push_back(std::clamp(mean_level(found.marginals[v]), -1.0, 1.0));
-  return found;
+  return static_cast<const RunFacts&>(found);
 }
 
 double nearest_level(double mean, std::uint32_t states) {

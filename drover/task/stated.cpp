@@ -11,7 +11,7 @@
 namespace drover {
 
 Evidence fixed_by(const Observations& observations) {
-  Evidence fixed = observations;
+  Evidence fixed = static_cast<const Evidence&>(observations);
   for (std::size_t l = 0; l < observations.likelihoods.size(); ++l) {
     const VariableId v = observations.likelihoods.variables[l];
     const auto values = observations.likelihoods.values(l);

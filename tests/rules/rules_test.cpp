@@ -212,6 +212,7 @@ const std::map<std::string, std::string> standard_headers = {
     {"launch", "future"},
     {"log", "cmath"},
     {"log1p", "cmath"},
+    {"make_shared", "memory"},
     {"max", "algorithm"},
     {"memcpy", "cstring"},
     {"memory_order_relaxed", "atomic"},

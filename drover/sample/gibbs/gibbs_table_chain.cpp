@@ -496,7 +496,8 @@ void GibbsTableChain::sweep_one_by_one(State& state, std::uint64_t sweep_number,
     }
     const float threshold = (static_cast<float>(words[visit % 4] >> 9) + 0.5F) * 0x1p-23F * total;
     std::uint32_t k = 0;
-    for (float sum = weights[0]; sum <= threshold; sum += weights[k]) ++k;
+    float sum = weights[0];
+    while (sum <= threshold) sum += weights[++k];
     state.values[v] = static_cast<std::int32_t>(k);
   }
 }

@@ -53,7 +53,7 @@ class GibbsSpinSpread {
   const SpinSpread& spread() const { return spread_; }
 
  private:
-  GibbsSpinSpread(const SpinGraph& graph, Colouring colouring, const Ranks& ranks)
+  GibbsSpinSpread(const SpinGraph& graph, const Colouring& colouring, const Ranks& ranks)
       : spread_(graph, colouring, std::vector<bool>(colouring.count(), false), graph, ranks) {}
 
   SpinSpread spread_;
