@@ -11,6 +11,7 @@
 #include "drover/core/random.hpp"
 #include "drover/infer/enumerate.hpp"
 #include "drover/machine/fit.hpp"
+#include "drover/machine/machine_sampler.hpp"
 #include "drover/machine/rbm_batch.hpp"
 #include "drover/machine/rbm_likelihood.hpp"
 #include "drover/machine/train.hpp"
@@ -165,6 +166,30 @@ TEST(Gradient, PmpAgreesWithExactOnBiases) {
   options.correlation = 0.5;  // autocorrelation of the normal numbers 0.7^t: at least every sixth step is new
   expect_unbiased(machine, *sampled_gradient({rows, 4}, pmp_machine_sampler(options), 0, 5), rows, 120, 0,
                   100.0 / 6);
+}
+
+// A batch of another iteration is drawn with other random numbers, from the same chains and from fresh ones.
+TEST(MachineSampler, EveryIterationHasItsOwnRandomNumbers) {
+  for (const std::uint32_t visible : {4U, 60U}) {  // dense and sparse
+    const BinaryMachine machine = random_machine(MachineKind::rbm, visible, 2, 3, 0.1);
+    for (const bool persistent : {false, true})
+      for (const auto& make : {gibbs_machine_sampler, gwg_machine_sampler, pmp_machine_sampler}) {
+        const MachineSamplerOptions options{
+            .chains = 100, .sweeps = 3, .persistent = persistent, .correlation = 0.5};
+        const auto second_batch = [&](std::uint64_t iteration) {
+          const auto sampler = make(options);
+          BitBatch batch;
+          sampler->draw(machine, 0, batch);
+          sampler->draw(machine, iteration, batch);
+          return batch.words;
+        };
+        EXPECT_EQ(second_batch(1), second_batch(1));
+        EXPECT_NE(second_batch(1), second_batch(2));
+        if (!persistent) {
+          EXPECT_NE(second_batch(0), second_batch(1));
+        }
+      }
+  }
 }
 
 TEST(Gradient, BlockGibbsAgreesWithExact) {
