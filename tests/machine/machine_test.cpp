@@ -354,8 +354,9 @@ TEST(Fit, FindsAKnownModelAgain) {
 
 TEST(Fit, CentredStepsAreThoseOfTheMachineWithoutMeans) {
   // With energies written in x - mean, a step of the centred parameters (W, b', c') changes the plain ones by
-  // b = b' - W n and c = c' - W^T m: the direction must be that, up to the means' own movement.
-  constexpr std::uint32_t visible = 5, hidden = 4;
+  // b = b' - W n and c = c' - W^T m: the direction must be that, up to the means' own movement. Rows are worked on by 64,
+  // their entries by 16, and some are left over.
+  constexpr std::uint32_t visible = 70, hidden = 20;
   const auto rows = random_rows(8, 200, visible);
   const TrainingData data{rows, visible};
   const BinaryMachine machine = random_machine(MachineKind::rbm, visible, hidden, 5, 0.7);
@@ -376,6 +377,7 @@ TEST(Fit, CentredStepsAreThoseOfTheMachineWithoutMeans) {
       n[j] += 1 / (1 + std::exp(-field)) / 200;
     }
   }
+  double down[hidden] = {};
   for (std::size_t i = 0; i < visible; ++i) {
     double back = 0;
     for (std::size_t j = 0; j < hidden; ++j) {
@@ -384,9 +386,12 @@ TEST(Fit, CentredStepsAreThoseOfTheMachineWithoutMeans) {
           plain.weights[i * hidden + j] - m[i] * plain.biases[visible + j] - n[j] * plain.biases[i];
       EXPECT_NEAR(centred.weights[i * hidden + j], expected, 1e-5);
       back += expected * n[j];
+      down[j] += expected * m[i];
     }
     EXPECT_NEAR(centred.biases[i], plain.biases[i] - back, 1e-5);
   }
+  for (std::size_t j = 0; j < hidden; ++j)
+    EXPECT_NEAR(centred.biases[visible + j], plain.biases[visible + j] - down[j], 1e-5);
 }
 
 TEST(Fit, CentredAndFallingStepsReachTheLikelihoodOfExactLearning) {
