@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <memory>
 
 #include "drover/core/flush_denormals.hpp"
 #include "drover/core/parallel.hpp"
@@ -197,14 +198,19 @@ void LaneMaxProduct::solve(std::span<const float> extra, std::size_t problems, c
   parallel_for(std::size_t{0}, batches, [&](std::size_t b) {
     const FlushDenormals flush;
     const std::size_t first = b * lanes, count = std::min(lanes, problems - first);
-    AlignedFloats own;
-    if (!messages) own.assign(per_batch, 0.0f);
-    float* const values = messages ? messages->values.data() + b * per_batch : own.data();
-    AlignedFloats fields(n * lanes, 0.0f), new_sums, scratch(largest_gate * lanes);
+    // glibc before 2.38 does not use again what was freed of aligned memory, and here it comes and goes by megabytes: so the
+    // line is found in memory that is not.
+    std::vector<float> room(lanes * (3 * n + largest_gate + 1) + (messages ? 0 : per_batch), 0.0F);
+    void* line = room.data();
+    std::size_t space = room.size() * sizeof(float);
+    float* const fields = static_cast<float*>(std::align(64, space - 64, line, space));
+    float *sums = fields + n * lanes, *new_sums = sums + n * lanes;
+    float* const scratch = new_sums + n * lanes;
+    float* const values = messages ? messages->values.data() + b * per_batch : scratch + largest_gate * lanes;
     for (std::size_t i = 0; i < n; ++i)
       for (std::size_t l = 0; l < count; ++l)
         fields[i * lanes + l] = graph_.bias[i] + extra[(first + l) * n + i];
-    AlignedFloats sums = fields;
+    std::copy_n(fields, n * lanes, sums);
     float* const gate_values = values + 2 * lanes * graph_.pairs.size();
     // Messages that are there already, for a warm start.
     const auto add = [&](std::uint32_t variable, const float* message) {
@@ -220,9 +226,9 @@ void LaneMaxProduct::solve(std::span<const float> extra, std::size_t problems, c
     }
     for (std::uint32_t iteration = 0; iteration < options.iterations && !options.control->should_stop();
          ++iteration) {
-      new_sums = fields;
+      std::copy_n(fields, n * lanes, new_sums);
       HWY_DYNAMIC_DISPATCH(SweepLanes)
-      ({&graph_, values, gate_values, sums.data(), new_sums.data(), scratch.data(), options.damping});
+      ({&graph_, values, gate_values, sums, new_sums, scratch, options.damping});
       std::swap(sums, new_sums);
     }
     for (std::size_t l = 0; l < count; ++l)

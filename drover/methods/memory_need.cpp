@@ -7,6 +7,7 @@
 #include "drover/core/plural.hpp"
 #include "drover/methods/chains.hpp"
 #include "drover/methods/herded_gibbs_plan.hpp"
+#include "drover/methods/pmp.hpp"
 #include "drover/methods/sweep_cost.hpp"
 
 namespace drover {
@@ -44,6 +45,7 @@ double bytes_with(const MemoryPrice& price, const Problem& problem, Task task, s
   double bytes =
       price.per_variable * size.variables + price.per_link * size.links + price.per_entry * size.entries;
   if (price.method == "exact") bytes += problem.exact_plan().predicted_bytes;
+  if (price.method == "pmp") bytes += pmp_bytes(problem, task);
   if (price.method == "herded-gibbs") bytes += herded_plan(problem, task).bytes;
   if (chains == 0) return bytes;
   const bool long_chains = chains <= 8 && graph.size() >= 10'000;
@@ -101,7 +103,7 @@ std::span<const MemoryPrice> memory_prices() {
       MemoryPrice{"herded-gibbs", true, 1, 0, 20, 0, 1},
       MemoryPrice{"herded-gibbs", false, 1, 0, 20, 8, 1},
       MemoryPrice{"gwg", true, 1, 0, 6, 0, 9.2},
-      MemoryPrice{"pmp", true, 1, 0, 125, 0, 0},
+      MemoryPrice{"pmp", true, 1, 0, 0, 0, 0},
       MemoryPrice{"pmp", false, 1, 0, 52, 0, 0},
       MemoryPrice{"bp", true, 1, 0, 44, 0, 0},
       MemoryPrice{"bp", false, 1, 0, 30, 0, 0},

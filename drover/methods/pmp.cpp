@@ -1,5 +1,6 @@
 // The registry's entry for perturb-and-max-product (drover/sample/pmp/perturb_and_max_product.hpp).
 #include <fmt/format.h>
+#include <tbb/task_arena.h>
 
 #include <algorithm>
 #include <cmath>
@@ -11,6 +12,7 @@
 #include "drover/methods/chains.hpp"
 #include "drover/methods/joint_counter.hpp"
 #include "drover/methods/message_passing.hpp"
+#include "drover/methods/pmp.hpp"
 #include "drover/methods/sweep_cost.hpp"
 #include "drover/run/part_log.hpp"
 #include "drover/sample/pmp/perturb_and_max_product.hpp"
@@ -57,12 +59,20 @@ void visit_block(LoadArchive& archive, std::span<Value> states, std::span<double
 
 /// So many that they take a tenth of a second or so, by what is counted and not by the clock; lanes of spins are
 /// full. All samples of a block are there, or none.
-std::size_t samples_at_once(const Graph& graph, std::uint32_t iterations) {
+std::size_t samples_at_once(const Graph& graph, std::uint32_t iterations, std::uint64_t samples) {
   constexpr double work = 1e8;
   const std::size_t lanes = graph.is_spin() ? 16 : 4;
   const SweepSize size = sweep_size(graph);
   const double wanted = work / ((size.links + size.entries) * iterations + 1);
-  return static_cast<std::size_t>(std::clamp(wanted, static_cast<double>(lanes), 256.0)) / lanes * lanes;
+  const auto block =
+      static_cast<std::size_t>(std::clamp(wanted, static_cast<double>(lanes), 256.0)) / lanes * lanes;
+  return static_cast<std::size_t>(std::min<std::uint64_t>(block, samples));
+}
+
+std::uint64_t wanted_draws(const InferenceOptions& options, Task task) {
+  if (task == Task::sample) return wanted_samples(options);
+  const std::uint64_t wanted = options.samples.value_or(default_samples);
+  return task == Task::map ? std::min<std::uint64_t>(256, wanted) : wanted;
 }
 
 /// Draws in blocks and hands each on: use(states, maxima) returns how many of them it could use. Others are
@@ -70,8 +80,7 @@ std::size_t samples_at_once(const Graph& graph, std::uint32_t iterations) {
 using UseBlock = std::function<std::size_t(std::span<const Value>, std::span<const double>)>;
 constexpr std::uint64_t most_tries = 4;
 
-std::uint64_t draw_all(const Problem& problem, Task task, const RunControl& control, std::uint64_t wanted,
-                       const UseBlock& use) {
+std::uint64_t draw_all(const Problem& problem, Task task, const RunControl& control, const UseBlock& use) {
   const Graph& graph = problem.compact_graph();
   // Whoever asks for the end gets it at once. When time runs out, draws that are a little late are better than none.
   constexpr double grace = 0.4;
@@ -81,9 +90,10 @@ std::uint64_t draw_all(const Problem& problem, Task task, const RunControl& cont
   block_control.stop_when([&] {
     return control.should_stop() && (done > 0 || control.stop_requested() || control.seconds() > latest);
   });
+  const std::uint64_t wanted = wanted_draws(problem.options(), task);
   const BatchOptions solver = batch_options(problem, block_control);
   const PerturbAndMaxProduct sampler(graph, solver);
-  const std::size_t block = samples_at_once(graph, solver.iterations);
+  const std::size_t block = samples_at_once(graph, solver.iterations, wanted);
   std::vector<Value> states(block * graph.size());
   std::vector<double> maxima(block);
   const auto parts = make_part_log(problem.options().checkpoint,
@@ -113,10 +123,6 @@ std::uint64_t draw_all(const Problem& problem, Task task, const RunControl& cont
   }
   if (done == 0 && wanted > 0) fail_stopped(control, "perturb-and-max-product");
   return done;
-}
-
-std::uint64_t wanted_draws(const InferenceOptions& options) {
-  return options.samples.value_or(default_samples);
 }
 
 void note_facts(const Problem& problem, std::uint64_t draws, RunFacts& facts) {
@@ -196,7 +202,7 @@ MarginalsResult marginals_by_pmp(const Problem& problem, const RunControl& contr
     result.best_log_score = score;
     result.best_state.assign(x.begin(), x.end());
   };
-  const std::uint64_t draws = draw_all(problem, Task::marginals, control, wanted_draws(problem.options()),
+  const std::uint64_t draws = draw_all(problem, Task::marginals, control,
                                        [&](std::span<const Value> states, std::span<const double> maxima) {
                                          const std::uint32_t before = kept;
                                          for (std::size_t s = 0; s < maxima.size(); ++s)
@@ -234,19 +240,18 @@ LogZResult logz_by_pmp(const Problem& problem, const RunControl& control) {
   const Graph& graph = problem.compact_graph();
   double sum = 0, squares = 0, best = log_zero;
   Rejected rejected;
-  const std::uint64_t draws =
-      draw_all(problem, Task::logz, control, wanted_draws(problem.options()),
-               [&](std::span<const Value> states, std::span<const double> maxima) {
-                 const std::uint64_t before = rejected.count();
-                 for (std::size_t s = 0; s < maxima.size(); ++s) {
-                   const double score = log_score(graph, states.subspan(s * graph.size(), graph.size()));
-                   if (rejected(score)) continue;
-                   sum += maxima[s];
-                   squares += maxima[s] * maxima[s];
-                   best = std::max(best, score);
-                 }
-                 return maxima.size() - (rejected.count() - before);
-               });
+  const std::uint64_t draws = draw_all(
+      problem, Task::logz, control, [&](std::span<const Value> states, std::span<const double> maxima) {
+        const std::uint64_t before = rejected.count();
+        for (std::size_t s = 0; s < maxima.size(); ++s) {
+          const double score = log_score(graph, states.subspan(s * graph.size(), graph.size()));
+          if (rejected(score)) continue;
+          sum += maxima[s];
+          squares += maxima[s] * maxima[s];
+          best = std::max(best, score);
+        }
+        return maxima.size() - (rejected.count() - before);
+      });
   LogZResult result;
   note_facts(problem, draws, result);
   rejected.tell(draws, result);
@@ -277,19 +282,18 @@ BestStateResult map_by_pmp(const Problem& problem, const RunControl& control) {
   // A climb reads tables, which gates may be too large for.
   std::optional<IteratedModes> modes;
   if (problem.graph().gates.size() == 0) modes.emplace(problem.graph());
-  const std::uint64_t draws =
-      draw_all(problem, Task::map, control, std::min<std::uint64_t>(256, wanted_draws(problem.options())),
-               [&](std::span<const Value> states, std::span<const double> maxima) {
-                 for (std::size_t s = 0; s < maxima.size(); ++s) {
-                   const auto x = states.subspan(s * graph.size(), graph.size());
-                   std::vector<Value> state(x.begin(), x.end());
-                   const double score = modes ? modes->climb(state).log_score : log_score(graph, state);
-                   if (!(score > result.log_score) && !result.assignment.empty()) continue;
-                   result.log_score = score;
-                   result.assignment = std::move(state);
-                 }
-                 return maxima.size();
-               });
+  const std::uint64_t draws = draw_all(
+      problem, Task::map, control, [&](std::span<const Value> states, std::span<const double> maxima) {
+        for (std::size_t s = 0; s < maxima.size(); ++s) {
+          const auto x = states.subspan(s * graph.size(), graph.size());
+          std::vector<Value> state(x.begin(), x.end());
+          const double score = modes ? modes->climb(state).log_score : log_score(graph, state);
+          if (!(score > result.log_score) && !result.assignment.empty()) continue;
+          result.log_score = score;
+          result.assignment = std::move(state);
+        }
+        return maxima.size();
+      });
   note_facts(problem, draws, result);
   polish(problem, result);
   result.warnings.emplace_back(
@@ -302,7 +306,7 @@ SampleResult sample_by_pmp(const Problem& problem, const RunControl& control, Dr
   SampleResult result;
   Rejected rejected;
   consumer.begin(1);
-  const std::uint64_t draws = draw_all(problem, Task::sample, control, wanted_samples(problem.options()),
+  const std::uint64_t draws = draw_all(problem, Task::sample, control,
                                        [&](std::span<const Value> states, std::span<const double> maxima) {
                                          const std::uint64_t before = rejected.count();
                                          for (std::size_t s = 0; s < maxima.size(); ++s) {
@@ -324,6 +328,15 @@ SampleResult sample_by_pmp(const Problem& problem, const RunControl& control, Dr
 }
 
 }  // namespace
+
+double pmp_bytes(const Problem& problem, Task task) {
+  const Graph& graph = problem.compact_graph();
+  const std::size_t samples = samples_at_once(graph, batch_options(problem, no_control()).iterations,
+                                              wanted_draws(problem.options(), task));
+  const auto threads = static_cast<std::size_t>(tbb::this_task_arena::max_concurrency());
+  return static_cast<double>(samples) * (sizeof(Value) * static_cast<double>(graph.size()) + sizeof(double)) +
+         PerturbAndMaxProduct::bytes_in_batches(graph, samples, threads);
+}
 
 Method pmp_method() {
   return {"pmp",

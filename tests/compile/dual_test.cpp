@@ -115,6 +115,26 @@ TEST(ClusterBonds, FrustrationNeedsAnOddCycle) {
   EXPECT_NE(frustration(ring({-1, -1, -1})), "");
 }
 
+// exp(J s s') is exp(2 |J| [satisfied]) up to a constant, exp(w [x = x']) is a bond of strength w; doubles add up.
+TEST(ClusterBonds, StrengthIsWhatASatisfiedPairGains) {
+  Model model;
+  model.cardinalities = {2, 2, 3, 3, 3};
+  model.spin_pairs.add(1, 0, -0.3);
+  model.spin_pairs.add(0, 1, -0.5);
+  model.potts_pairs.add(2, 3, 0.7);
+  model.potts_pairs.add(4, 3, -1.5);
+  const Graph graph = compile(model);
+  const auto bonds = cluster_bonds(graph);
+  ASSERT_EQ(bonds.size(), 3U);
+  const ClusterBond expected[] = {{0, 1, 1.6F, 1}, {2, 3, 0.7F, 0}, {3, 4, -1.5F, 0}};
+  for (std::size_t b = 0; b < 3; ++b) {
+    EXPECT_EQ(bonds[b].first, expected[b].first);
+    EXPECT_EQ(bonds[b].second, expected[b].second);
+    EXPECT_FLOAT_EQ(bonds[b].strength, expected[b].strength);
+    EXPECT_EQ(bonds[b].flip, expected[b].flip);
+  }
+}
+
 TEST(ClusterBonds, FrustrationAgreesWithEnumeration) {
   for (std::uint64_t seed = 0; seed < 300; ++seed) {
     RandomSequence random(seed, Stream::generate);

@@ -164,6 +164,8 @@ TEST(Elimination, GivesUpWithAnUpperBound) {
   EXPECT_TRUE(is_permutation_of_all(found.order, graph.size()));
   EXPECT_GE(found.width, 200u);
   EXPECT_LE(found.width, 210u);
+  EXPECT_GE(found.treewidth_bound, 200u);
+  EXPECT_LE(found.treewidth_bound, found.width);  // the least of several orders, of which this is one
 }
 
 TEST(Elimination, SameSeedSameOrderAndStopEndsTheSearch) {

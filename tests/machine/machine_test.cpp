@@ -11,6 +11,7 @@
 #include "drover/core/random.hpp"
 #include "drover/infer/enumerate.hpp"
 #include "drover/machine/fit.hpp"
+#include "drover/machine/machine_sampler.hpp"
 #include "drover/machine/rbm_batch.hpp"
 #include "drover/machine/rbm_likelihood.hpp"
 #include "drover/machine/train.hpp"
@@ -165,6 +166,30 @@ TEST(Gradient, PmpAgreesWithExactOnBiases) {
   options.correlation = 0.5;  // autocorrelation of the normal numbers 0.7^t: at least every sixth step is new
   expect_unbiased(machine, *sampled_gradient({rows, 4}, pmp_machine_sampler(options), 0, 5), rows, 120, 0,
                   100.0 / 6);
+}
+
+// A batch of another iteration is drawn with other random numbers, from the same chains and from fresh ones.
+TEST(MachineSampler, EveryIterationHasItsOwnRandomNumbers) {
+  for (const std::uint32_t visible : {4U, 60U}) {  // dense and sparse
+    const BinaryMachine machine = random_machine(MachineKind::rbm, visible, 2, 3, 0.1);
+    for (const bool persistent : {false, true})
+      for (const auto& make : {gibbs_machine_sampler, gwg_machine_sampler, pmp_machine_sampler}) {
+        const MachineSamplerOptions options{
+            .chains = 100, .sweeps = 3, .persistent = persistent, .correlation = 0.5};
+        const auto second_batch = [&](std::uint64_t iteration) {
+          const auto sampler = make(options);
+          BitBatch batch;
+          sampler->draw(machine, 0, batch);
+          sampler->draw(machine, iteration, batch);
+          return batch.words;
+        };
+        EXPECT_EQ(second_batch(1), second_batch(1));
+        EXPECT_NE(second_batch(1), second_batch(2));
+        if (!persistent) {
+          EXPECT_NE(second_batch(0), second_batch(1));
+        }
+      }
+  }
 }
 
 TEST(Gradient, BlockGibbsAgreesWithExact) {
@@ -329,8 +354,9 @@ TEST(Fit, FindsAKnownModelAgain) {
 
 TEST(Fit, CentredStepsAreThoseOfTheMachineWithoutMeans) {
   // With energies written in x - mean, a step of the centred parameters (W, b', c') changes the plain ones by
-  // b = b' - W n and c = c' - W^T m: the direction must be that, up to the means' own movement.
-  constexpr std::uint32_t visible = 5, hidden = 4;
+  // b = b' - W n and c = c' - W^T m: the direction must be that, up to the means' own movement. Rows are worked on by 64,
+  // their entries by 16, and some are left over.
+  constexpr std::uint32_t visible = 70, hidden = 20;
   const auto rows = random_rows(8, 200, visible);
   const TrainingData data{rows, visible};
   const BinaryMachine machine = random_machine(MachineKind::rbm, visible, hidden, 5, 0.7);
@@ -351,6 +377,7 @@ TEST(Fit, CentredStepsAreThoseOfTheMachineWithoutMeans) {
       n[j] += 1 / (1 + std::exp(-field)) / 200;
     }
   }
+  double down[hidden] = {};
   for (std::size_t i = 0; i < visible; ++i) {
     double back = 0;
     for (std::size_t j = 0; j < hidden; ++j) {
@@ -359,9 +386,12 @@ TEST(Fit, CentredStepsAreThoseOfTheMachineWithoutMeans) {
           plain.weights[i * hidden + j] - m[i] * plain.biases[visible + j] - n[j] * plain.biases[i];
       EXPECT_NEAR(centred.weights[i * hidden + j], expected, 1e-5);
       back += expected * n[j];
+      down[j] += expected * m[i];
     }
     EXPECT_NEAR(centred.biases[i], plain.biases[i] - back, 1e-5);
   }
+  for (std::size_t j = 0; j < hidden; ++j)
+    EXPECT_NEAR(centred.biases[visible + j], plain.biases[visible + j] - down[j], 1e-5);
 }
 
 TEST(Fit, CentredAndFallingStepsReachTheLikelihoodOfExactLearning) {

@@ -104,6 +104,23 @@ TEST(PerturbAndMaxProduct, FindsTheMaximumOnTrees) {
   }
 }
 
+// Two layers of which all pairs are joined are solved as such: the messages are those of the two layers.
+TEST(PerturbAndMaxProduct, KnowsTwoLayers) {
+  const SpinGraph graph = spin_graph(compile(rbm(6, 5, Draw::normal(0, 1), Draw::normal(0, 1), 1)));
+  DenseMaxProduct layers = DenseMaxProduct::bipartite(6, 5);
+  layers.set_weights(std::span(graph.weight).first(graph.offsets[6]));
+  layers.set_bias(graph.bias);
+  constexpr std::size_t problems = 3;
+  const std::vector<float> extra(problems * graph.size(), 0.1F);
+  std::vector<std::uint8_t> states(extra.size()), expected(extra.size());
+  BatchMessages messages, of_layers;
+  batch_max_product(graph)->solve(extra, problems, {}, states, &messages);
+  layers.solve(extra, problems, {}, expected, &of_layers);
+  EXPECT_EQ(states, expected);
+  ASSERT_EQ(messages.values.size(), of_layers.values.size());
+  EXPECT_TRUE(std::equal(messages.values.begin(), messages.values.end(), of_layers.values.begin()));
+}
+
 TEST(PerturbAndMaxProduct, FindsTheMaximumUnderGates) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     // Two gates that share one variable: a tree.

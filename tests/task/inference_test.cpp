@@ -129,6 +129,27 @@ TEST(Tasks, MarginalsOfEveryMethodAgreeWithEnumeration) {
     }
 }
 
+// What the check says is what one counts oneself.
+TEST(Tasks, TheCheckComparesWithTheExactMarginals) {
+  const Case one = ten_models()[0];
+  InferenceOptions options = asking(one, "gibbs");
+  options.check = true;
+  options.chains.sweeps = 40;
+  const Marginals answer = marginals(one.model, options);
+  ASSERT_EQ(one.graph.size(), one.model.variable_count());
+  double worst = 0, within = 0, entries = 0;
+  for (VariableId v = 0; v < one.graph.size(); ++v)
+    for (Value k = 0; k < one.graph.cardinalities[v]; ++k) {
+      const double error = std::abs(answer.probabilities[v][k] - one.truth.marginals[v][k]);
+      worst = std::max(worst, error);
+      within += error <= 3 * answer.mcse[v][k] ? 1 : 0;
+      ++entries;
+    }
+  const nlohmann::json check = nlohmann::json::parse(to_json(answer).text())["details"]["check"];
+  EXPECT_NEAR(check["max_abs_error"].get<double>(), worst, 1e-9);
+  EXPECT_NEAR(check["share_within_three_mcse"].get<double>(), within / entries, 1e-9);
+}
+
 TEST(Tasks, BestStatesHaveTheirScoreAndNoneIsAboveTheBest) {
   const std::vector<Case> cases = ten_models();
   for (const Method& method : all_methods())

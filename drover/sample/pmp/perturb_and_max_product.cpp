@@ -54,6 +54,11 @@ std::uint32_t layer_size(const SpinGraph& graph) {
 
 constexpr double dense_share = 0.25;  ///< of all pairs: from here on whole rows beat lists of pairs
 
+bool is_dense(std::size_t variables, std::size_t links) {
+  const auto n = static_cast<double>(variables);
+  return n >= 2 && static_cast<double>(links) >= dense_share * n * (n - 1);
+}
+
 double noise(const Random& random, std::uint64_t sample, VariableId variable, Value value) {
   // Two numbers of 53 bits make a block: values 2k and 2k + 1 share one.
   const Random::Block words = random.block(value / 2U, sample, variable);
@@ -71,8 +76,7 @@ std::unique_ptr<BatchMaxProduct> batch_max_product(const SpinGraph& graph) {
     solver.set_bias(graph.bias);
     return std::make_unique<DenseBatch>(std::move(solver));
   }
-  const double pairs = static_cast<double>(n) * (static_cast<double>(n) - 1);
-  if (n >= 2 && static_cast<double>(graph.weight.size()) >= dense_share * pairs) {
+  if (is_dense(n, graph.weight.size())) {
     DenseMaxProduct solver = DenseMaxProduct::complete(static_cast<std::uint32_t>(n));
     std::vector<float> matrix(n * n, 0.0F);
     for (std::size_t i = 0; i < n; ++i)
@@ -104,19 +108,42 @@ PerturbAndMaxProduct::PerturbAndMaxProduct(const Graph& graph, const BatchOption
     batch_ = std::make_unique<SparseBatch>(lane_graph(graph));
 }
 
+double PerturbAndMaxProduct::bytes_in_batches(const Graph& graph, std::size_t samples, std::size_t threads) {
+  if (!graph.is_spin() && !why_not_lanes(graph).empty()) return 0;
+  constexpr std::size_t lanes = LaneMaxProduct::lanes;
+  const auto n = static_cast<double>(graph.size()), pairs = static_cast<double>(graph.spin_pairs.size());
+  double gate_edges = 0;
+  for (std::size_t g = 0; g < graph.gates.size(); ++g)
+    gate_edges += static_cast<double>(graph.gates.scope(g).size());
+  const bool dense = is_dense(graph.size(), 2 * graph.spin_pairs.size());
+  const double layout = 2 * pairs * (sizeof(float) + sizeof(std::uint32_t)) +
+                        (dense ? 1.5 * sizeof(float) * n * n : sizeof(LaneGraph::Pair) * pairs);
+  const double messages = dense ? n * n : lanes * (2 * pairs + gate_edges),
+               sums = dense ? 3 * n : lanes * 3 * n;
+  const double noise_and_states = lanes * n * (sizeof(float) + sizeof(std::uint8_t));
+  const auto workers = static_cast<double>(std::min(threads, (samples + lanes - 1) / lanes));
+  return layout + workers * (noise_and_states + sizeof(float) * (messages + sums));
+}
+
 void PerturbAndMaxProduct::draw_pairs(std::uint64_t seed, std::uint64_t first, std::size_t count,
                                       std::span<Value> states) const {
   const std::size_t n = graph_->size();
   const Random random(seed, Stream::perturb);
-  std::vector<float> extra(count * n);
-  std::vector<std::uint8_t> bits(count * n);
-  parallel_for(std::size_t{0}, count, [&](std::size_t s) {
-    if (options_.control->should_stop()) return;
-    for (VariableId i = 0; i < n; ++i)
-      extra[s * n + i] = static_cast<float>(noise(random, first + s, i, 1) - noise(random, first + s, i, 0));
+  // Full lanes at a time: what is held grows with the threads, not with the samples.
+  constexpr std::size_t group = LaneMaxProduct::lanes;
+  parallel_for(std::size_t{0}, (count + group - 1) / group, [&](std::size_t g) {
+    const std::size_t begin = g * group, some = std::min(group, count - begin);
+    std::vector<float> extra(some * n);
+    std::vector<std::uint8_t> bits(some * n);
+    for (std::size_t s = 0; s < some; ++s) {
+      if (options_.control->should_stop()) return;
+      for (VariableId i = 0; i < n; ++i)
+        extra[s * n + i] = static_cast<float>(noise(random, first + begin + s, i, 1) -
+                                              noise(random, first + begin + s, i, 0));
+    }
+    batch_->solve(extra, some, options_, bits, nullptr);
+    std::ranges::copy(bits, states.begin() + static_cast<std::ptrdiff_t>(begin * n));
   });
-  batch_->solve(extra, count, options_, bits, nullptr);
-  std::copy(bits.begin(), bits.end(), states.begin());
 }
 
 void PerturbAndMaxProduct::draw_general(std::uint64_t seed, std::uint64_t first, std::size_t count,

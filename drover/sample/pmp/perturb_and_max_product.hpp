@@ -51,6 +51,9 @@ class PerturbAndMaxProduct {
   PerturbAndMaxProduct(const Graph& graph, const BatchOptions& options);
   PerturbAndMaxProduct(Graph&&, const BatchOptions&) = delete;
 
+  /// What draw() of so many samples takes on so many threads where lanes or whole rows do it, in bytes; else 0.
+  static double bytes_in_batches(const Graph& graph, std::size_t samples, std::size_t threads);
+
   /// Samples first .. first + count - 1: `states` is (sample, variable); `maxima` the perturbed score of
   /// each. When the control of the options ends it, what they hold is of no use.
   void draw(std::uint64_t seed, std::uint64_t first, std::size_t count, std::span<Value> states,

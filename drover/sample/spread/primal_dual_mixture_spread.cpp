@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <span>
 
 #include "drover/compile/table_graph.hpp"
 #include "drover/core/error.hpp"
@@ -44,6 +45,14 @@ WorkGraph mixture_work(const Graph& graph, const Adjacency& near, std::size_t un
     work.offsets.push_back(work.neighbours.size());
   }
   return work;
+}
+
+// The values of a unit; the last one may have fewer.
+template <class Values>
+auto values_of(Values& values, std::uint32_t unit) {
+  const std::size_t first = std::size_t{unit} * unit_variables * lane_count;
+  return std::span(values).subspan(first,
+                                   std::min<std::size_t>(unit_variables * lane_count, values.size() - first));
 }
 
 }  // namespace
@@ -104,24 +113,22 @@ std::size_t PrimalDualMixtureSpread::words_per_unit() const {
 }
 
 void PrimalDualMixtureSpread::load(const State& state, std::uint32_t unit, std::uint64_t* words) const {
-  const std::size_t first = std::size_t{unit} * unit_variables * lane_count,
-                    count = std::min<std::size_t>(unit_variables * lane_count, state.values.size() - first);
+  const auto values = values_of(state.values, unit);
   std::fill_n(words, words_per_unit(), 0);
   auto* const bytes = reinterpret_cast<std::uint8_t*>(words);
   if (wide_)
-    std::memcpy(bytes, state.values.data() + first, count * sizeof(Value));
+    std::memcpy(bytes, values.data(), values.size_bytes());
   else
-    for (std::size_t k = 0; k < count; ++k) bytes[k] = static_cast<std::uint8_t>(state.values[first + k]);
+    for (std::size_t k = 0; k < values.size(); ++k) bytes[k] = static_cast<std::uint8_t>(values[k]);
 }
 
 void PrimalDualMixtureSpread::store(State& state, std::uint32_t unit, const std::uint64_t* words) const {
-  const std::size_t first = std::size_t{unit} * unit_variables * lane_count,
-                    count = std::min<std::size_t>(unit_variables * lane_count, state.values.size() - first);
+  const auto values = values_of(state.values, unit);
   const auto* const bytes = reinterpret_cast<const std::uint8_t*>(words);
   if (wide_)
-    std::memcpy(state.values.data() + first, bytes, count * sizeof(Value));
+    std::memcpy(values.data(), bytes, values.size_bytes());
   else
-    std::copy_n(bytes, count, state.values.data() + first);
+    std::copy_n(bytes, values.size(), values.begin());
 }
 
 void PrimalDualMixtureSpread::run(State& state, std::uint64_t sweep, float* sums) const {
