@@ -79,14 +79,18 @@ std::uint64_t checksum_of(const TaggedText& text, const TaggedText& held_out) {
   return sum.value();
 }
 
-/// Tried where that costs little; longer texts are learnt in IOBES, and so is what is to end at a given time.
-SchemeScores choose_scheme(const TaggedText& text, LabelScheme scheme, const FeatureTemplates& templates,
-                           const Gazetteers& gazetteers, const CrfTrainOptions& training,
-                           const RunControl& control) {
+/// By trial where that costs little; longer texts are learnt in IOBES, and so is what is to end at a given time.
+SchemeScores choose_scheme(const TaggerTexts& texts, const TrainTaggerOptions& options,
+                           const FeatureTemplates& templates, const Gazetteers& gazetteers,
+                           const CrfTrainOptions& training, const RunControl& control) {
   SchemeScores scores;
-  if (text.tokens() <= most_tokens_for_trials && !control.has_time_limit())
-    with_threads(control,
-                 [&] { scores = try_schemes(text, scheme, templates, gazetteers, training, control); });
+  if (texts.train.tokens() > most_tokens_for_trials || control.has_time_limit()) return scores;
+  TaggedText text = texts.train;
+  settle_scheme(text, LabelScheme::iobes);
+  if (!texts.dev.has_labels() && options.held_out > 0) split_off(text, options.held_out, options.seed);
+  with_threads(control, [&] {
+    scores = try_schemes(text, LabelScheme::iobes, templates, gazetteers, training, control);
+  });
   return scores;
 }
 
@@ -191,34 +195,31 @@ Tagger train_tagger(TaggerTexts texts, const TrainTaggerOptions& options, const 
   Provenance& provenance = tagger.provenance;
   TaggedText& text = texts.train;
   if (!text.has_labels()) throw Error(ErrorKind::bad_data, text.name + ": expected labels to learn from");
+  if (options.patience && !texts.dev.has_labels() && options.held_out == 0)
+    throw OptionError("patience", std::to_string(*options.patience),
+                      "text to score as well: held out, or dev");
+  const bool told = options.skip || texts.skip.has_labels();
+  if (told && options.no_skip) throw OptionError("no-skip", "true", "no word of skip factors beside it");
   const DetectedScheme own = detect_scheme(text);
   LabelScheme scheme =
       options.scheme.value_or(own.scheme == LabelScheme::raw ? LabelScheme::raw : LabelScheme::iobes);
-  settle_scheme(text, scheme);
-  if (own.strays > 0) provenance.warnings.push_back(strays_warning(own, text.name));
-  TaggedText held_out = std::move(texts.dev);
-  if (!held_out.has_labels() && options.held_out > 0)
-    held_out = split_off(text, options.held_out, options.seed);
   const FeatureTemplates templates = options.templates.empty()
                                          ? default_feature_templates()
                                          : read_templates(options.templates, text.columns);
   const Gazetteers gazetteers = load_gazetteers(options.gazetteers);
   if (!options.scheme && scheme != LabelScheme::raw) {
-    tagger.schemes = choose_scheme(text, scheme, templates, gazetteers, training, control);
-    if (tagger.schemes.tried && tagger.schemes.best() != scheme) {
-      convert_labels(text, scheme, tagger.schemes.best());
-      scheme = tagger.schemes.best();
-    }
+    tagger.schemes = choose_scheme(texts, options, templates, gazetteers, training, control);
+    if (tagger.schemes.tried) scheme = tagger.schemes.best();
   }
-  if (options.patience && !held_out.has_labels())
-    throw OptionError("patience", std::to_string(*options.patience),
-                      "text to score as well: held out, or dev");
+  settle_scheme(text, scheme);
+  if (own.strays > 0) provenance.warnings.push_back(strays_warning(own, text.name));
+  TaggedText held_out = std::move(texts.dev);
+  if (!held_out.has_labels() && options.held_out > 0)
+    held_out = split_off(text, options.held_out, options.seed);
   if (const std::size_t unknown = match_labels(held_out, text.label_names, scheme, UnknownLabels::kept))
     provenance.warnings.push_back(fmt::format("{}: {} with a label that the training text does not have",
                                               held_out.name, counted(unknown, "token")));
   match_labels(texts.skip, text.label_names, scheme);
-  const bool told = options.skip || texts.skip.has_labels();
-  if (told && options.no_skip) throw OptionError("no-skip", "true", "no word of skip factors beside it");
   const bool skip = told || (!options.no_skip && text.documents() > 1);
 
   provenance.question = "tag";

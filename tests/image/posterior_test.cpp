@@ -237,10 +237,31 @@ TEST(BinaryModel, HasNoPatternsBesideAGivenCoupling) {
   EXPECT_TRUE(estimate_binary_model(image, 0.7, {}, 1).patterns.empty());
 }
 
+/// Half a page of letters of three strokes each, one pixel wide; the other half is empty.
+std::vector<double> print(std::size_t side, std::uint64_t seed) {
+  constexpr std::size_t letters = 26, height = 9, width = 7;
+  RandomSequence random(seed, Stream::generate);
+  std::vector<double> alphabet(letters * height * width, 1), page(side * side, 1);
+  for (std::size_t stroke = 0; stroke < 3 * letters; ++stroke) {
+    double* letter = &alphabet[stroke / 3 * height * width];
+    const bool across = random.uniform() < 0.5;
+    const std::size_t at = random.below(across ? height : width);
+    for (std::size_t k = 0; k < (across ? width : height); ++k)
+      letter[across ? at * width + k : k * width + at] = -1;
+  }
+  for (std::size_t top = 4; top + 14 < side; top += 14)
+    for (std::size_t left = 4; left < side / 2; left += 9) {
+      const double* letter = &alphabet[random.below(letters) * height * width];
+      for (std::size_t k = 0; k < height * width; ++k)
+        page[(top + k / width) * side + left + k % width] = letter[k];
+    }
+  return page;
+}
+
 TEST(BinaryModel, DotsOnEmptyGroundTellTheNoise) {
-  const std::size_t side = 300;
-  for (const double share : {0.01, 0.04}) {
-    const std::vector<double> clean = line_art(side, 1);
+  const std::size_t side = 200;
+  for (const double share : {0.01, 0.03}) {
+    const std::vector<double> clean = print(side, 1);
     const NoisyImage image = noisy_image(flipped(clean, share, 1), side, side);
     const BinaryImageModel model = estimate_binary_model(image, {}, {}, 1);
     const double found = 0.5 * std::erfc(std::sqrt(0.5) / model.sigma);
@@ -257,6 +278,9 @@ TEST(BinaryModel, DotsOnEmptyGroundTellTheNoise) {
     const double counted = std::pow(1 - share, 12) * empty, error = std::sqrt(share / counted);
     EXPECT_GT(found, share - 5 * error) << share << " " << error;
     EXPECT_LT(found, share + 7 * error + 4 / counted) << share << " " << error;
+    Beaten beaten;
+    beaten.add(binary_posterior(image, model, 1, 10, 30, 1).mean, image.values, clean);
+    EXPECT_TRUE(beaten.clearly()) << share << " " << beaten.first << " " << beaten.second;
   }
 }
 

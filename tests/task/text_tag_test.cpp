@@ -119,7 +119,7 @@ TEST(TagTask, TakesTheSchemeThatFindsMoreInTextThatItDidNotLearnFrom) {
     const bool bio = tagger.schemes.bio.f1() > tagger.schemes.iobes.f1();
     EXPECT_EQ(tagger.crf.scheme, bio ? LabelScheme::bio : LabelScheme::iobes);
     taken.insert(tagger.crf.scheme);
-    // What follows is training in that scheme.
+    // What follows is training as if that scheme had been given.
     const Tagger told =
         train_tagger({.train = text}, {.iterations = 30, .scheme = tagger.crf.scheme, .no_skip = true});
     EXPECT_EQ(told.summary.loss, tagger.summary.loss);
