@@ -174,7 +174,8 @@ int run_marginals(const Call& call, Question& question, const std::string& cases
                 call.arguments);
   const ProgressBar bar(output.quiet);
   const Loaded loaded = load(question, call.arguments[0]);
-  if (guesses_at_deadline(question.options, run_control().ranks().size())) expect_result();
+  if (run_control().has_time_limit() && guesses_at_deadline(question.options, run_control().ranks().size()))
+    expect_result();
   Marginals answer = marginals(loaded.model, question.options, run_control());
   if (!speaks()) return 0;
   add_settings(question, answer.provenance.options);

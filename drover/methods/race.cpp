@@ -63,6 +63,9 @@ constexpr double pilot_odds = 2;
 constexpr std::size_t larger_tables[] = {512, 4096, 32768};
 // A sweep with each of them takes so many times one with those before; 2.5 to 6.4 times was seen.
 constexpr double tables_growth = 4;
+// Larger tables enter while those before them have this share of the leader's rate: eight times the entries gain a few
+// times the rate, and their pilots are the dearest of all.
+constexpr double worth_enlarging = 0.05;
 // Two samplers in turns must promise so many times the rate of the leader to be tried.
 constexpr double worth_mixing = 1.4;
 // Tempering is there from the start where a pilot with its tuning costs no more than this.
@@ -490,8 +493,15 @@ void Race::add_larger_blocks() {
     }
     if (!tempers) add("tempering");
   }
-  if (std::ranges::any_of(contestants_, [](const auto& one) { return one.name == "blocked-gibbs"; }))
-    add("blocked-gibbs", larger_tables[escalations_]);
+  // The tables that ran last: none of those at first, or those of the last escalation.
+  const auto last = std::ranges::find_if(contestants_.rbegin(), contestants_.rend(), [](const auto& one) {
+    return one.second == nullptr && one.method->name == "blocked-gibbs";
+  });
+  if (last == contestants_.rend()) return;
+  if (last->entry.work > 0 && moves(*leader()) &&
+      !(last->entry.ess_per_work >= worth_enlarging * score(*leader())))
+    return;
+  add("blocked-gibbs", larger_tables[escalations_]);
 }
 
 // The two of all that ran, whether they left or not, whose slow entries differ most.
@@ -534,7 +544,7 @@ void Race::escalate() {
   ++escalations_;
   heat_work_ = std::max(heat_work_, best->entry.work);
   enter(before, [&] {
-    if (contestants_.size() > before) heats();
+    heats();  // those who are still there go on, whether anyone has entered or not
     escalate();
   });
 }

@@ -264,6 +264,21 @@ TEST(Race, TellsWhoRan) {
   EXPECT_FALSE(json["chosen_because"].get<std::string>().empty());
 }
 
+// Blocks of a few spins do not move where couplings are this strong, and those of some more hardly: the pilots of ever
+// larger ones, the dearest of all, are left out while tempering moves.
+TEST(Race, TriesNoLargerBlocksWhereThoseThatRanAreFarBehind) {
+  const Model model = ising(grid_edges(8, 8, false), Draw::normal(0, 6), Draw::normal(0, 0.3), 3);
+  const Marginals answer = marginals(model, racing());
+  EXPECT_TRUE(answer.converged);
+  EXPECT_EQ(answer.provenance.method, "tempering");
+  bool blocks_ran = false;
+  for (const RaceEntry& entry : answer.race) {
+    blocks_ran |= entry.method == "blocked-gibbs" && entry.work > 0;
+    EXPECT_EQ(entry.method.find("tables of"), std::string::npos) << entry.method;
+  }
+  EXPECT_TRUE(blocks_ran);
+}
+
 // However short the time there is an answer, and it does not claim what it cannot know.
 TEST(Race, AnswersWhenTheTimeIsUpBeforeItBegins) {
   const Model model = ising(grid_edges(60, 60, false), Draw::normal(0, 1), Draw::constant(0), 4);
