@@ -385,6 +385,33 @@ TEST(Herding, AdaptiveSearchKeepsTheWeightsAsSmall) {
   EXPECT_LE(adaptive, plain + steps);
 }
 
+// A sample falls short when it scores less than the moments do: <w, phi(s)> < <w, mu>, both worked out anew here.
+TEST(Herding, CountsTheSamplesThatFallShort) {
+  std::uint64_t all = 0;
+  for (const FeatureCoding coding : {FeatureCoding::ones, FeatureCoding::spins})
+    for (std::uint32_t seed = 1; seed <= 3; ++seed) {
+      const std::vector<std::uint32_t> cardinalities =
+          coding == FeatureCoding::ones && seed == 3 ? std::vector<std::uint32_t>(12, 3) : binary(20);
+      Moments moments = random_moments(cardinalities, 2, 30, seed, coding);
+      for (std::size_t f = 0; seed == 2 && f < moments.values.size(); ++f)
+        moments.values[f] += 0.2 * std::sin(static_cast<double>(f));  // of no distribution: many fall short
+      Herding herding(moments, {.search = HerdSearch::local, .adaptive = true});
+      for (int t = 0; t < 300; ++t) {
+        const std::vector<double> weights = herding.weights();
+        const std::uint64_t before = herding.facts().short_of;
+        const std::span<const Value> state = herding.step();
+        const bool counted = herding.facts().short_of > before;
+        double missing = -score(moments.set, weights, state);
+        for (std::size_t f = 0; f < weights.size(); ++f) missing += weights[f] * moments.values[f];
+        if (std::abs(missing) > 1e-6) {
+          ASSERT_EQ(counted, missing > 0) << "sample " << t << " seed " << seed;
+        }
+        all += counted;
+      }
+    }
+  EXPECT_GT(all, 0U);
+}
+
 TEST(Herding, SummaryCountsWhatItSays) {
   const std::vector<Value> rows = random_rows(binary(6), 200, 3);
   const Moments moments = moments_of(complete_features(binary(6), 3), rows);
