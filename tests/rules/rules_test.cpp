@@ -325,7 +325,7 @@ TEST(Rules, HeadersIncludeTheTypesTheyName) {
 }
 
 /// With foreign headers read already, each public header compiles alone: it includes those of drover's that it needs. Here
-/// those which the others stand on; `make tidy` has them all (DROVER_ALL_HEADERS), which takes the compiler forty seconds.
+/// those which the others stand on; `make tidy` compiles them all (DROVER_ALL_HEADERS), which takes the compiler forty seconds.
 TEST(Rules, PublicHeadersStandAlone) {
   std::vector<fs::path> headers = public_headers();
   if (std::getenv("DROVER_ALL_HEADERS") == nullptr)
