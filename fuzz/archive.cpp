@@ -4,8 +4,9 @@
 #include <array>
 
 #include "readers.hpp"
+#include "target.hpp"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FUZZ_TARGET(archive, data, size) {
   using namespace drover;
   if (size == 0) return 0;
   // The first byte says what is read in turn.

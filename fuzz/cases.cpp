@@ -4,8 +4,9 @@
 #include "drover/tag/feature_templates.hpp"
 #include "input_file.hpp"
 #include "readers.hpp"
+#include "target.hpp"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FUZZ_TARGET(cases, data, size) {
   using namespace drover;
   static const Model model = [] {
     Model made;

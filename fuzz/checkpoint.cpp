@@ -6,8 +6,9 @@
 #include "drover/run/part_log.hpp"
 #include "input_file.hpp"
 #include "readers.hpp"
+#include "target.hpp"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FUZZ_TARGET(checkpoint, data, size) {
   using namespace drover;
   if (size < 2) return 0;
   const std::string run = "0.1.0 of a run\n";

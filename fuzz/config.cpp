@@ -1,8 +1,9 @@
 // Options from a TOML file, and from the settings of a JSON result.
 #include "app/config_file.hpp"
 #include "readers.hpp"
+#include "target.hpp"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FUZZ_TARGET(config, data, size) {
   using namespace drover;
   const std::string text(fuzz::as_text(data, size));
   const std::string commands[] = {"marginals", "map"};

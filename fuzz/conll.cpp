@@ -2,8 +2,9 @@
 #include "drover/tag/conll.hpp"
 
 #include "readers.hpp"
+#include "target.hpp"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FUZZ_TARGET(conll, data, size) {
   using namespace drover;
   try {
     TextSource source(fuzz::as_text(data, size), "input", fuzz::chunk);

@@ -7,8 +7,9 @@
 #include "drover/io/draws.hpp"
 #include "drover/io/draws_diagnosis.hpp"
 #include "drover/io/text_source.hpp"
+#include "target.hpp"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FUZZ_TARGET(draws_csv, data, size) {
   try {
     drover::TextSource source(std::string_view(reinterpret_cast<const char*>(data), size), "fuzz.csv");
     drover::diagnose_draws(drover::parse_draws_csv(source));

@@ -5,8 +5,9 @@
 #include "drover/core/error.hpp"
 #include "drover/io/draws.hpp"
 #include "drover/io/draws_diagnosis.hpp"
+#include "target.hpp"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FUZZ_TARGET(draws_npz, data, size) {
   try {
     drover::diagnose_draws(drover::parse_draws_npz({data, size}, "fuzz.npz"));
   } catch (const drover::Error& error) {

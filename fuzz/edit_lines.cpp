@@ -5,8 +5,9 @@
 
 #include "drover/run/edit_stream.hpp"
 #include "readers.hpp"
+#include "target.hpp"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FUZZ_TARGET(edit_lines, data, size) {
   drover::DynamicModel model(1);
   for (int v = 0; v < 3; ++v) model.add_variable(0.1 * v);
   const std::vector<double> unary = {0, 0.5, -0.5};

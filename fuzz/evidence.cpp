@@ -2,6 +2,7 @@
 #include "drover/io/evidence.hpp"
 
 #include "readers.hpp"
+#include "target.hpp"
 
 namespace {
 
@@ -15,7 +16,7 @@ drover::Model make_model() {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FUZZ_TARGET(evidence, data, size) {
   using namespace drover;
   static const Model model = make_model();
   if (size == 0) return 0;

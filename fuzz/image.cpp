@@ -5,8 +5,9 @@
 
 #include "drover/core/error.hpp"
 #include "drover/image/image.hpp"
+#include "target.hpp"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FUZZ_TARGET(image, data, size) {
   try {
     drover::GreyImage image = drover::parse_image({data, size}, "fuzz");
     if (image.size() > 10000) return 0;

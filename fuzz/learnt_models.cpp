@@ -7,8 +7,9 @@
 #include "drover/text/text_model_file.hpp"
 #include "input_file.hpp"
 #include "readers.hpp"
+#include "target.hpp"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FUZZ_TARGET(learnt_models, data, size) {
   using namespace drover;
   std::string bytes = "drover model 1\n" + std::string(fuzz::as_text(data, size));
   bytes += fmt::format("crc32 {:08x}\n", crc32(0, reinterpret_cast<const Bytef*>(bytes.data()),

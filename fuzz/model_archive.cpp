@@ -8,8 +8,9 @@
 #include <cstdlib>
 
 #include "drover/core/error.hpp"
+#include "target.hpp"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FUZZ_TARGET(model_archive, data, size) {
   std::string bytes(reinterpret_cast<const char*>(data), size);
   if (size % 2 == 0) {
     bytes = "drover model 1\n" + bytes;

@@ -4,8 +4,9 @@
 #include "drover/herd/consistency.hpp"
 #include "drover/io/text_source.hpp"
 #include "readers.hpp"
+#include "target.hpp"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FUZZ_TARGET(moments, data, size) {
   try {
     drover::TextSource source(drover::fuzz::as_text(data, size), "input", drover::fuzz::chunk);
     std::size_t total = 0;

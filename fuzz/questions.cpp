@@ -4,8 +4,9 @@
 #include <nlohmann/json.hpp>
 
 #include "readers.hpp"
+#include "target.hpp"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FUZZ_TARGET(questions, data, size) {
   using namespace drover;
   nlohmann::json question;
   try {

@@ -1,4 +1,4 @@
-// What every fuzz target does: read from memory, compile, and accept an Error as an answer.
+// What every fuzz target does: read from memory, and accept an Error as an answer.
 #pragma once
 
 #include <cstddef>
@@ -26,14 +26,6 @@ void attempt(const Read& read) {
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::bad_data) throw;
   }
-}
-
-inline int read_and_compile(const std::uint8_t* data, std::size_t size, ModelFormat format) {
-  attempt([&] {
-    TextSource source(as_text(data, size), "input", chunk);
-    compile(read_model(source, format));
-  });
-  return 0;
 }
 
 }  // namespace drover::fuzz

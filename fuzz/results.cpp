@@ -1,8 +1,9 @@
 #include "drover/io/result_files.hpp"
 
 #include "readers.hpp"
+#include "target.hpp"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FUZZ_TARGET(results, data, size) {
   using namespace drover;
   const std::string_view text = fuzz::as_text(data, size);
   const auto attempt = [&](auto read) {

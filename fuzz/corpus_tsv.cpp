@@ -1,5 +1,0 @@
-#include "corpora.hpp"
-
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  return drover::fuzz::read_corpus_bytes(data, size, drover::read_tsv_corpus);
-}
