@@ -125,7 +125,7 @@ tidy: setup-test ## run clang-tidy over the library and the command, and compile
 	@cmake --preset release -B build-tidy -DDROVER_BATCHES=ON -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON > /dev/null
 	@# In batches: reading the headers takes longer than looking at a source.
 	@sed -n 's/^ *"file": "\(.*\)".*/\1/p' build-tidy/compile_commands.json \
-	  | grep -E '/Unity/unity_(drover|app)_|/build-tidy/kernels/|^$(CURDIR)/(drover|app)/' \
+	  | grep -E '/Unity/unity_(drover|app)_|/build-tidy/batches/|^$(CURDIR)/(drover|app)/' \
 	  | xargs -P$(JOBS) -n1 clang-tidy -p build-tidy --quiet
 	@$(CONFIGURE) release > /dev/null && cmake --build build -j$(JOBS) --target test_rules
 	@DROVER_ALL_HEADERS=1 build/bin/test_rules --gtest_filter='*StandAlone' --gtest_brief=1

@@ -39,7 +39,8 @@ endfunction()
 # into templates that its neighbours need too. Up to eight of them where many processors share the work, a whole folder where
 # there are few, which takes a fifth less of each. So names in a folder's unnamed namespaces differ from each
 # other. Of vector kernels three are, in a file that goes through the instruction sets once for all of them (highway.h takes
-# longer to read than a kernel). Sources with other options of their own stay alone.
+# longer to read than a kernel). Sources with other options of their own stay alone. What leads others through their work
+# has no loops of its own, and is compiled a third faster with -O1.
 cmake_host_system_information(RESULT PROCESSORS QUERY NUMBER_OF_LOGICAL_CORES)
 set(DROVER_BATCH_SIZE 8)
 if(PROCESSORS LESS 8)
@@ -77,36 +78,43 @@ function(drover_batch target)
     set(place 0)
     foreach(source ${in_${folder}})
       math(EXPR batch "${place} * ${batches} / ${count}")
-      if(folder MATCHES "_kernels$")
-        list(APPEND kernels_of_${folder}_${batch} ${source})
-      else()
-        set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${folder}_${batch})
-      endif()
+      list(APPEND in_${folder}_${batch} ${source})
       math(EXPR place "${place} + 1")
     endforeach()
-    if(folder MATCHES "_kernels$")
-      math(EXPR last "${batches} - 1")
-      foreach(batch RANGE ${last})
-        drover_batch_kernels(${target} ${folder}_${batch} ${kernels_of_${folder}_${batch}})
-      endforeach()
-    endif()
+    math(EXPR last "${batches} - 1")
+    foreach(batch RANGE ${last})
+      if(folder MATCHES "_kernels$")
+        set(again "#undef HWY_TARGET_INCLUDE\n#define HWY_TARGET_INCLUDE \"@file@\"\n")
+        drover_batch_file(${target} ${folder}_${batch} -O3 "${again}#include <hwy/foreach_target.h>\n" "${again}"
+                          ${in_${folder}_${batch}})
+      elseif(folder MATCHES "^drover_(draw|methods|task)$")
+        drover_batch_file(${target} ${folder}_${batch} -O1 "" "" ${in_${folder}_${batch}})
+      else()
+        set_source_files_properties(${in_${folder}_${batch}} PROPERTIES UNITY_GROUP ${folder}_${batch})
+      endif()
+    endforeach()
   endforeach()
-  # Names of another source are no concern, nor are hidden types in what g++ takes for a header.
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP UNITY_BUILD_CODE_BEFORE_INCLUDE
-    "#pragma GCC diagnostic ignored \"-Wshadow\"\n#ifndef __clang__\n#pragma GCC diagnostic ignored \"-Wsubobject-linkage\"\n#endif")
+                        "${DROVER_BATCH_QUIET}")
 endfunction()
 
-function(drover_batch_kernels target name)
-  set(file ${PROJECT_BINARY_DIR}/kernels/${name}.cpp)
-  set(again "#undef HWY_TARGET_INCLUDE\n#define HWY_TARGET_INCLUDE \"${file}\"\n")
-  set(text "${again}#include <hwy/foreach_target.h>\n")
+# Names of another source are no concern, nor are hidden types in what g++ takes for a header.
+set(DROVER_BATCH_QUIET "#pragma GCC diagnostic ignored \"-Wshadow\"
+#ifndef __clang__
+#pragma GCC diagnostic ignored \"-Wsubobject-linkage\"
+#endif
+")
+
+function(drover_batch_file target name level before after)
+  set(file ${PROJECT_BINARY_DIR}/batches/${target}_${name}.cpp)
+  set(text "${DROVER_BATCH_QUIET}${before}")
   foreach(source ${ARGN})
     string(APPEND text "#include \"${source}\"\n")
   endforeach()
-  file(CONFIGURE OUTPUT ${file} CONTENT "${text}${again}" @ONLY)
+  file(CONFIGURE OUTPUT ${file} CONTENT "${text}${after}" @ONLY)
   set_source_files_properties(${ARGN} PROPERTIES HEADER_FILE_ONLY ON)
   set_source_files_properties(${file} PROPERTIES SKIP_PRECOMPILE_HEADERS ON SKIP_UNITY_BUILD_INCLUSION ON
-                              COMPILE_OPTIONS $<$<CONFIG:Release>:-O3>)
+                              COMPILE_OPTIONS $<$<CONFIG:Release>:${level}>)
   target_sources(${target} PRIVATE ${file})
 endfunction()
 

@@ -28,6 +28,10 @@ class CsvWriter final : public DrawWriter {
       file_.write(csv_cell(name));
     }
     file_.write('\n');
+    for (const std::vector<std::string>& states : header().state_names) {
+      std::vector<std::string>& cells = cells_.emplace_back();
+      for (const std::string& state : states) cells.push_back(quoted_cell(state));
+    }
   }
 
   void finish() override {
@@ -61,16 +65,18 @@ class CsvWriter final : public DrawWriter {
   }
 
   void append_state(std::size_t variable, Value value) {
-    const auto& names = header().state_names;
-    if (variable < names.size() && value < names[variable].size()) {
-      row_ += quoted_cell(names[variable][value]);
-      return;
+    if (variable < cells_.size() && value < cells_[variable].size()) {
+      row_ += cells_[variable][value];
+    } else if (value < 10) {
+      row_ += static_cast<char>('0' + value);
+    } else {
+      char digits[8];
+      row_.append(digits, std::to_chars(digits, digits + sizeof digits, value).ptr);
     }
-    char digits[8];
-    row_.append(digits, std::to_chars(digits, digits + sizeof digits, value).ptr);
   }
 
   AtomicFile file_;
+  std::vector<std::vector<std::string>> cells_;  // the names of states as they are written
   std::string row_;
 };
 

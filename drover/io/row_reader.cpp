@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "drover/io/draws_formats.hpp"
+
 namespace drover {
 
 /// What people and programs write where there is nothing to write.
@@ -51,11 +53,13 @@ char separator_of(std::string_view text) {
 RowReader::RowReader(TextSource& source) : source_(source), separator_(separator_of(source.beginning())) {}
 
 bool RowReader::next(std::vector<Cell>& cells) {
-  while (source_.peek() == '\n' || source_.peek() == '\r') source_.get();
-  if (source_.peek() < 0) return false;
-  cells.clear();
-  do cells.push_back(cell());
-  while (more_);
+  do {
+    while (source_.peek() == '\n' || source_.peek() == '\r') source_.get();
+    if (source_.peek() < 0) return false;
+    cells.assign(1, cell());
+    while (more_ && !cells[0].text.starts_with(csv_draws_remark)) cells.push_back(cell());
+    while (more_) more_ = source_.peek() >= 0 && source_.get() != '\n';
+  } while (cells[0].text.starts_with(csv_draws_remark));
   return true;
 }
 

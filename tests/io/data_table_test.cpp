@@ -54,6 +54,17 @@ TEST(DataTable, TextsAreStates) {
   EXPECT_EQ(parse("red,up\nblue,down\ngreen,down\n", {.header = Header::no}).rows, 3U);
 }
 
+// What `drover sample` writes behind the draws of a run that had warnings, whatever separates cells.
+TEST(DataTable, ARemarkOfDroverIsNoRow) {
+  const std::string remark = "# drover {\"command\":\"sample\",\"warnings\":[\"a \"]}\n";
+  for (const std::string separator : {",", ";", "\t"}) {
+    const std::string rows = "a" + separator + "b\n0" + separator + "1\n";
+    const DataTable table = parse(rows + remark);
+    EXPECT_EQ(table.values, (std::vector<Value>{0, 1})) << separator;
+    EXPECT_EQ(parse(rows + remark + "1" + separator + "1\n").rows, 2U);
+  }
+}
+
 TEST(DataTable, NumbersAreBinarisedOnRequest) {
   const std::string text = "a,b\n0,1\n2,1\n7,0\n";
   expect_part(error_of([&] { parse(text); }), "t.csv: column a has numbers other than 0 and 1");
