@@ -131,9 +131,11 @@ tidy: setup-test ## run clang-tidy over the library and the command, and compile
 	@DROVER_ALL_HEADERS=1 build/bin/test_rules --gtest_filter='*StandAlone' --gtest_brief=1
 
 sanitize: setup-test ## run the tests under the address and undefined sanitizers at once, then under the thread sanitizer
-	@for preset in asan tsan; do \
-	  $(CONFIGURE) $$preset > /dev/null && cmake --build --preset $$preset -j$(JOBS) && ctest --preset $$preset || exit 1; \
-	done
+	@failed=; for preset in asan tsan; do \
+	  $(CONFIGURE) $$preset > /dev/null && cmake --build --preset $$preset -j$(JOBS) && ctest --preset $$preset -j$(JOBS) \
+	    || failed="$$failed $$preset"; \
+	done; \
+	test -z "$$failed" || { echo "make sanitize: there are faults in:$$failed (build-NAME/Testing/Temporary/LastTest.log)"; exit 1; }
 
 clean: ## remove everything that was built
 	@rm -rf build build-*

@@ -1,5 +1,5 @@
 // Everything that threads share, once, for the thread sanitizer to look at: loops and their sums, chains in batches and
-// by colours, a run that another thread ends, a save in the background, branches of a tree, work that is watched.
+// by colours, a run that another thread ends, a save in the background, branches of a tree that meet, work that is watched.
 // It is compiled with its part of the library alone, so that continuous integration can afford it; `make sanitize` has the
 // whole suite. `threads race` has a race on purpose, which the sanitizer must report.
 #include <tbb/global_control.h>
@@ -98,6 +98,38 @@ std::string chains(const GibbsSpinChain& kernel, std::uint32_t threads, bool end
   return bytes;
 }
 
+/// Waits for another thread to come here too, a second at most, which orders nothing that the two do.
+void meet(std::atomic<int>& here) {
+  here.fetch_add(1, std::memory_order_relaxed);
+  for (int wait = 0; wait < 1000 && here.load(std::memory_order_relaxed) < 2; ++wait)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+}
+
+/// Two threads have a branch each at the same time; the one that is done last goes on with the trunk, and reads what the
+/// other wrote. Back again both read what was written in the trunk.
+void branches() {
+  const std::uint32_t trunk = 2;
+  const TreeSchedule schedule(std::vector<std::uint32_t>{trunk, trunk, no_node}, std::vector<double>(3, 1),
+                              1);
+  RunControl control;
+  control.limit_threads(4);
+  for (int round = 0; round < 20; ++round) {
+    std::vector<int> sum(3), seen(3);
+    std::atomic<int> up = 0, down = 0;
+    with_threads(control, [&] {
+      schedule.upward([&](std::uint32_t v) {
+        if (v != trunk) meet(up);
+        sum[v] = v == trunk ? sum[0] + sum[1] : round;
+      });
+      schedule.downward([&](std::uint32_t v) {
+        if (v != trunk) meet(down);
+        seen[v] = v == trunk ? sum[v] : seen[trunk] + 1;
+      });
+    });
+    expect(seen[0] == 2 * round + 1 && seen[1] == seen[0], "branches that meet");
+  }
+}
+
 /// Counts the nodes below every node of a forest, and those above it.
 void trees() {
   const std::uint32_t nodes = 800;
@@ -163,7 +195,7 @@ void watched() {
   expect(sum == count && asked > 0, "watched work");
 }
 
-/// What must not be: blocks of a loop that write to one place. The first waits for another thread to come, which nothing orders.
+/// What must not be: blocks of a loop that write to one place. Two threads have one each at the same time.
 void race() {
   RunControl control;
   control.limit_threads(4);
@@ -171,9 +203,7 @@ void race() {
   std::atomic<int> blocks = 0;
   with_threads(control, [&] {
     parallel_for(IndexRange(0, count, 100), [&](const IndexRange& block) {
-      blocks.fetch_add(1, std::memory_order_relaxed);
-      for (int wait = 0; wait < 1000 && blocks.load(std::memory_order_relaxed) < 2; ++wait)
-        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      meet(blocks);
       together += block.size();
     });
   });
@@ -194,6 +224,7 @@ int main(int arguments, char** argument) {
   const GibbsSpinChain kernel(graph);
   expect(chains(kernel, 1, false) == chains(kernel, 4, false), "the same bytes on one thread and on four");
   chains(kernel, 4, true);
+  branches();
   trees();
   saves();
   watched();
