@@ -147,6 +147,7 @@ void add_pair(Cardinalities cardinalities, std::span<const double> table, Factor
       dual.log_unary[0][i] += pair.alpha1;
       dual.log_unary[1][j] += pair.alpha2;
       Mixture mixture = empty_mixture(cardinalities, 2);
+      mixture.entry = {i, j};
       for (std::uint32_t k = 0; k < rows; ++k)
         value_of(mixture, 0, k, 1) = std::exp(pair.q / 2 + (k == i ? pair.beta1 : 0));
       for (std::uint32_t k = 0; k < columns; ++k)

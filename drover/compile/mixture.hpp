@@ -23,8 +23,10 @@
 //   single-site Gibbs reaches.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -32,6 +34,9 @@ namespace drover {
 
 struct Mixture {
   std::uint32_t components = 0;
+  /// Of a pair's entry other than 1, its states: component 0 is 1, component 1 knows each variable's other states from this
+  /// one only.
+  std::optional<std::array<std::uint32_t, 2>> entry;
   /// A_j(x_j, r) at offsets[j] + x_j * components + r, for every variable j of the factor's scope.
   std::vector<std::uint32_t> offsets;
   std::vector<double> values;

@@ -341,6 +341,7 @@ class LiveTask final : public ChainTask, public LiveChains {
   double work_per_sweep() const override { return work_per_sweep_; }
   SweepSize sweep_size() const override { return size_; }
   double replicas() const override { return work().replicas; }
+  std::uint64_t blocks() const override { return work().blocks; }
   std::span<const Value> best_state() const override { return run_->best_state(); }
   double best_log_score() const override { return run_->best_log_score(); }
   MarginalsResult result() override {
@@ -355,10 +356,9 @@ class LiveTask final : public ChainTask, public LiveChains {
     run_.emplace(std::move(states), options_, control_);
     size_ = drover::sweep_size(problem_.graph());
     bool spins = problem_.graph().is_spin();
-    if (work().largest_block > 0) {
+    if (work().largest_block > 0)
       spins &= work().largest_block <= 4;  // trees of spins have code of their own
-      size_.entries = work().block_entries;
-    }
+    if (work().entries > 0) size_.entries = work().entries;
     work_per_sweep_ =
         sweep_cost(name.substr(0, name.find(' ')), spins, size_) * work().replicas * options_.chains;
     use_(*this);

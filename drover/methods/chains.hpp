@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "drover/core/checksum.hpp"
 #include "drover/infer/support.hpp"
 #include "drover/methods/chain_results.hpp"
 #include "drover/methods/live_chains.hpp"
@@ -78,10 +79,16 @@ class ChainTask {
     KernelWork work;
     if constexpr (requires { kernel.blocks(); }) {
       work.largest_block = kernel.blocks().max_entries;
-      for (const auto& block : kernel.blocks().list)
-        work.block_entries += static_cast<double>(block.total_entries);
-      work.block_entries /= static_cast<double>(kernel.blocks().round_ends.size());
+      Checksum blocks;
+      for (const auto& block : kernel.blocks().list) {
+        work.entries += static_cast<double>(block.total_entries);
+        blocks.add(block.order.data(), block.order.size() * sizeof(block.order[0]));
+        blocks.add(&block.total_entries, sizeof(block.total_entries));
+      }
+      work.blocks = blocks.value();
+      work.entries /= static_cast<double>(kernel.blocks().round_ends.size());
     }
+    if constexpr (requires { kernel.products(); }) work.entries = kernel.products();
     if constexpr (requires { kernel.ladder(); }) work.replicas = static_cast<double>(kernel.ladder().rungs());
     return work;
   }

@@ -33,6 +33,8 @@ class LiveChains {
   /// What it is counted from: of one replica of one chain.
   virtual SweepSize sweep_size() const = 0;
   virtual double replicas() const = 0;
+  /// Tells the blocks that it draws from others; 0 where it draws none.
+  virtual std::uint64_t blocks() const = 0;
   virtual std::span<const Value> best_state() const = 0;
   virtual double best_log_score() const = 0;
   /// Marginals with their errors and diagnostics; ends the run.

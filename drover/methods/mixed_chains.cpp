@@ -50,6 +50,7 @@ class MixedChains final : public LiveChains {
   double work_per_sweep() const override { return work_per_sweep_; }
   SweepSize sweep_size() const override { return first_.sweep_size(); }
   double replicas() const override { return first_.replicas(); }
+  std::uint64_t blocks() const override { return first_.blocks() ^ second_.blocks(); }
   std::span<const Value> best_state() const override { return better().best_state(); }
   double best_log_score() const override { return better().best_log_score(); }
   MarginalsResult result() override {

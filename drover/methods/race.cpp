@@ -28,10 +28,10 @@
 #include "drover/core/plural.hpp"
 #include "drover/methods/all.hpp"
 #include "drover/methods/chains.hpp"
+#include "drover/methods/contestant.hpp"
 #include "drover/methods/joint_counter.hpp"
 #include "drover/methods/mixed_chains.hpp"
 #include "drover/methods/race_starts.hpp"
-#include "drover/methods/standing.hpp"
 
 namespace drover {
 
@@ -45,8 +45,6 @@ constexpr std::uint64_t least_sweeps = 32;
 constexpr std::uint64_t first_look_sweeps = 352;
 // A look at fewer entries tells who is ahead; at all of them, up to the usual number, whether it has arrived.
 constexpr std::size_t few_entries = 256;
-// R-hat of fewer draws says little, however many chains there are.
-constexpr std::uint64_t least_draws = 256;
 // A contestant whose shortest pilot takes more than this share of the budget does not run.
 constexpr double most_pilot_share = 0.03;
 // The same of the time that is left, a unit of work being about a nanosecond, once the others are known.
@@ -80,24 +78,11 @@ constexpr std::size_t large_model = 100'000;
 constexpr double layout_cost = 4;
 constexpr std::uint32_t few_chains = 8;
 
-struct Contestant {
-  const Method* method = nullptr;
-  const Method* second = nullptr;  ///< in turns with the first
-  std::string name;
-  ChainOptions options{};
-  LiveChains* chains = nullptr;  ///< null once it left
-  double sweep_work = 0;         ///< of all its chains
-  Standing standing{};
-  RunFacts facts{};
-  RaceEntry entry{};
-};
-
 class Race {
  public:
   Race(const Problem& problem, const RunControl& control) : problem_(problem), control_(control) {
     const Chains& chains = problem.options().chains;
-    target_rhat_ = chains.target_rhat.value_or(1.01);
-    target_mcse_ = chains.target_mcse.value_or(0);
+    targets_ = {chains.target_rhat.value_or(1.01), chains.target_mcse.value_or(0)};
     by_sweeps_ = chains.sweeps.has_value();
     stage_.watch([this](const Progress& progress) { report(progress); });
     until_limit_.share_with(control.ranks());
@@ -111,6 +96,7 @@ class Race {
   void add_larger_blocks();
   void add_mixture();
   void enter(std::size_t k, const std::function<void()>& then);
+  const Contestant* same_as(const Contestant& one) const;
   void first_pilot(Contestant& one);
   void play_on(std::size_t next);
   void place(LiveChains& chains);
@@ -129,11 +115,6 @@ class Race {
 
   std::vector<Contestant*> running();
   Contestant* leader();
-  bool has_met_targets(const Contestant& one) const;
-  /// How many times the kept sweeps it would take to meet the targets.
-  double work_factor(const Contestant& one) const;
-  /// The work that it would take to meet the targets.
-  double work_left(const Contestant& one) const;
   /// What the pilot of one that has not entered yet will cost, about.
   double pilot_work(const Contestant& one) const;
   /// To lay out so many chains.
@@ -149,14 +130,6 @@ class Race {
   std::size_t ran() const {
     return static_cast<std::size_t>(
         std::ranges::count_if(contestants_, [](const auto& one) { return one.entry.work > 0; }));
-  }
-  double rate(const Contestant& one) const { return one.standing.ess_per_sweep / one.sweep_work; }
-  double score(const Contestant& one) const {
-    return sure_rate(one.standing, one.entry.chains, one.entry.sweeps) / one.sweep_work;
-  }
-  /// Whether there is anything to tell contestants apart by: else all of them are stuck.
-  bool moves(const Contestant& one) const {
-    return rate(one) > 0 || one.standing.diagnostics.rhat_max <= chains_apart;
   }
   /// How many neighbouring chains share a start.
   std::uint32_t sharing(const Contestant& one) const {
@@ -183,7 +156,7 @@ class Race {
   RunControl stage_{control_};
   RunControl until_limit_{problem_.control()};  ///< the method itself is to end a little earlier
   SweepSize size_ = sweep_size(problem_.graph());
-  double target_rhat_, target_mcse_;
+  Targets targets_;
   bool by_sweeps_;
   std::size_t escalations_ = 0;
   std::deque<Contestant> contestants_;
@@ -250,7 +223,8 @@ void Race::enter(std::size_t k, const std::function<void()>& then) {
   const Contestant* best = leader();
   const bool late =
       k > 0 && (heats_are_over() || (best != nullptr && !by_sweeps_ && is_too_long(pilot_work(one))));
-  const bool useless = !by_sweeps_ && best != nullptr && work_left(*best) <= pilot_odds * pilot_work(one);
+  const bool useless =
+      !by_sweeps_ && best != nullptr && targets_.work_left(*best) <= pilot_odds * pilot_work(one);
   if (late)
     one.entry.note = "no time was left for its pilot";
   else if (useless)
@@ -262,7 +236,12 @@ void Race::enter(std::size_t k, const std::function<void()>& then) {
         one.chains = &chains;
         one.sweep_work = chains.work_per_sweep();
         one.entry.chains = chains.chains();
-        first_pilot(one);
+        one.blocks = chains.blocks();
+        one.same = same_as(one);
+        if (one.same != nullptr)
+          leave(one, fmt::format("draws the same blocks as {}", one.same->name));
+        else
+          first_pilot(one);
         enter(k + 1, then);
       };
       // Whoever enters first has an answer soon after, if anyone has.
@@ -287,7 +266,7 @@ void Race::play_on(std::size_t next) {
   if (best == nullptr || by_sweeps_) return;
   double pilots = 0;
   for (std::size_t k = next; k < contestants_.size(); ++k) pilots += pilot_work(contestants_[k]);
-  while (!has_met_targets(*best) && !is_over() && work_left(*best) <= pilot_odds * pilots)
+  while (!targets_.are_met(*best) && !is_over() && targets_.work_left(*best) <= pilot_odds * pilots)
     if (!grow(*best)) return;
 }
 
@@ -299,6 +278,14 @@ void Race::place(LiveChains& chains) {
   if (!given && starts_.size() < needed) starts_ = race_starts(problem_, needed);
   for (std::uint32_t c = 0; c < chains.chains() && !control_.should_stop(); ++c)
     chains.start_at(c, given ? problem_.start() : starts_[c / sharing]);
+}
+
+// Where a graph has no block between two sizes of tables.
+const Contestant* Race::same_as(const Contestant& one) const {
+  if (one.blocks == 0 || one.second != nullptr) return nullptr;
+  for (const Contestant& other : contestants_)
+    if (&other != &one && other.second == nullptr && other.blocks == one.blocks) return &other;
+  return nullptr;
 }
 
 void Race::first_pilot(Contestant& one) {
@@ -320,7 +307,7 @@ void Race::first_pilot(Contestant& one) {
   if (is_first && !by_sweeps_ && sweeps > first_look_sweeps) {
     advance(one, first_look_sweeps);
     look(one);
-    if (has_met_targets(one)) return;
+    if (targets_.are_met(one)) return;
   }
   advance(one, sweeps);
   look(one);
@@ -360,11 +347,11 @@ void Race::advance(Contestant& one, std::uint64_t sweeps) {
 // As far as it seems to need, twice its sweeps at most; false when nothing moved.
 bool Race::grow(Contestant& one) {
   const std::uint64_t done = one.chains->sweeps_done();
-  double growth = by_sweeps_ ? 2 : std::clamp(1.1 * work_factor(one), 1.25, 2.0);
+  double growth = by_sweeps_ ? 2 : std::clamp(1.1 * targets_.work_factor(one), 1.25, 2.0);
   // Until there are enough draws to end, a look is of no use.
   const double enough =
       static_cast<double>(first_look_sweeps) / static_cast<double>(std::max<std::uint64_t>(1, done));
-  if (!by_sweeps_ && work_factor(one) <= enough) growth = std::max(growth, enough);
+  if (!by_sweeps_ && targets_.work_factor(one) <= enough) growth = std::max(growth, enough);
   advance(one, done + std::max<std::uint64_t>(
                           8, static_cast<std::uint64_t>((growth - 1) * static_cast<double>(done))));
   if (one.chains->sweeps_done() == done) return false;
@@ -378,8 +365,8 @@ Standing Race::look_at_all(const Contestant& one) const {
 
 void Race::look(Contestant& one) {
   one.standing = look_at(one.chains->store(), sharing(one), few_entries);
-  if (has_met_targets(one)) one.standing = look_at_all(one);
-  one.entry.ess_per_work = score(one);
+  if (targets_.are_met(one)) one.standing = look_at_all(one);
+  one.entry.ess_per_work = one.score();
   one.entry.rhat_max = one.standing.diagnostics.rhat_max;
   one.entry.nested_rhat_max = one.standing.nested_rhat_max;
 }
@@ -402,36 +389,8 @@ std::vector<Contestant*> Race::running() {
 Contestant* Race::leader() {
   Contestant* best = nullptr;
   for (Contestant* one : running())
-    if (best == nullptr || score(*best) < score(*one)) best = one;
+    if (best == nullptr || best->score() < one->score()) best = one;
   return best;
-}
-
-bool Race::has_met_targets(const Contestant& one) const {
-  const Standing& standing = one.standing;
-  const Diagnostics& worst = standing.diagnostics;
-  return one.chains->draws() >= least_draws && has_enough_draws(worst) && worst.rhat_max <= target_rhat_ &&
-         standing.starts_forgotten && !(standing.nested_rhat_max > target_rhat_) &&
-         (target_mcse_ == 0 || worst.mcse_max <= target_mcse_);
-}
-
-double Race::work_factor(const Contestant& one) const {
-  const Diagnostics& worst = one.standing.diagnostics;
-  if (!std::isfinite(worst.rhat_max) || !(worst.ess_min > 0)) return 100;
-  const auto excess = [](double rhat) { return rhat * rhat - 1; };
-  double factor = std::max(excess(worst.rhat_max) / excess(target_rhat_), 400 / worst.ess_min);
-  if (target_mcse_ > 0) factor = std::max(factor, std::pow(worst.mcse_max / target_mcse_, 2));
-  if (one.standing.nested_rhat_max > target_rhat_)
-    factor = std::max(factor, excess(one.standing.nested_rhat_max) / excess(target_rhat_));
-  if (!one.standing.starts_forgotten) factor = std::max(factor, 2.0);
-  return factor;
-}
-
-double Race::work_left(const Contestant& one) const {
-  if (has_met_targets(one)) return 0;
-  const double draws =
-      static_cast<double>(least_draws) / static_cast<double>(std::max<std::uint64_t>(1, one.chains->draws()));
-  return std::max({0.1, work_factor(one) - 1, draws - 1}) * static_cast<double>(one.chains->sweeps_done()) *
-         one.sweep_work;
 }
 
 double Race::pilot_work(const Contestant& one) const {
@@ -453,22 +412,22 @@ void Race::heats() {
   heat_work_ = std::max(heat_work_, first_heat_work);
   for (std::size_t heat = 0;; ++heat) {
     for (Contestant* one : running())
-      if (!by_sweeps_ && has_met_targets(*one)) return;
+      if (!by_sweeps_ && targets_.are_met(*one)) return;
     const Contestant* best = leader();
     if (best == nullptr) return;
     const double share = heat < std::size(staying_share) ? staying_share[heat] : 1;
     // Chains that are all stuck say nothing about which sampler is better.
-    if (moves(*best))
+    if (best->moves())
       for (Contestant* one : running())
-        if (one != best && !(score(*one) >= share * score(*best)))
+        if (one != best && !(one->score() >= share * best->score()))
           leave(*one, fmt::format("left after heat {}: fewer effective samples per work", heat + 1));
     if (running().size() <= 1 || heats_are_over()) return;
-    if (escalations_ == 0 && work_factor(*best) > out_of_sight) return;
+    if (escalations_ == 0 && targets_.work_factor(*best) > out_of_sight) return;
     heat_work_ *= 2;
     double others = 0;
     for (const Contestant* one : running())
       if (one != best) others += std::max(0.0, heat_work_ - one->entry.work);
-    if (!by_sweeps_ && work_left(*best) <= pilot_odds * others) return;
+    if (!by_sweeps_ && targets_.work_left(*best) <= pilot_odds * others) return;
     bool moved = false;  // chains whose sweeps are all done stand still
     for (Contestant* one : running()) {
       if (heats_are_over()) break;
@@ -495,11 +454,11 @@ void Race::add_larger_blocks() {
   }
   // The tables that ran last: none of those at first, or those of the last escalation.
   const auto last = std::ranges::find_if(contestants_.rbegin(), contestants_.rend(), [](const auto& one) {
-    return one.second == nullptr && one.method->name == "blocked-gibbs";
+    return one.second == nullptr && one.same == nullptr && one.method->name == "blocked-gibbs";
   });
   if (last == contestants_.rend()) return;
-  if (last->entry.work > 0 && moves(*leader()) &&
-      !(last->entry.ess_per_work >= worth_enlarging * score(*leader())))
+  if (last->entry.work > 0 && leader()->moves() &&
+      !(last->entry.ess_per_work >= worth_enlarging * leader()->score()))
     return;
   add("blocked-gibbs", larger_tables[escalations_]);
 }
@@ -536,7 +495,7 @@ void Race::add_mixture() {
 void Race::escalate() {
   const Contestant* best = leader();
   if (best == nullptr || by_sweeps_ || escalations_ == std::size(larger_tables) || heats_are_over() ||
-      work_factor(*best) <= far)
+      targets_.work_factor(*best) <= far)
     return finals();
   const std::size_t before = contestants_.size();
   add_mixture();
@@ -552,14 +511,14 @@ void Race::escalate() {
 void Race::finals() {
   Contestant* winner = nullptr;
   for (Contestant* one : running())
-    if (winner == nullptr && !by_sweeps_ && has_met_targets(*one)) winner = one;
+    if (winner == nullptr && !by_sweeps_ && targets_.are_met(*one)) winner = one;
   if (winner == nullptr) winner = leader();
   if (winner == nullptr) fail_stopped(control_, "sampling");
   winner_ = winner;
   for (Contestant* one : running())
     if (one != winner) leave(*one, "left after the heats: fewer effective samples per work");
   phase_ = "sampling: " + winner->name;
-  while (!is_over() && (by_sweeps_ || !has_met_targets(*winner)))
+  while (!is_over() && (by_sweeps_ || !targets_.are_met(*winner)))
     if (!grow(*winner)) break;
   finish(*winner);
 }

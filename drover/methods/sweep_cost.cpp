@@ -9,10 +9,14 @@ SweepSize sweep_size(const Graph& graph) {
   size.variables = static_cast<double>(graph.size());
   for (const Pairs* pairs :
        {static_cast<const Pairs*>(&graph.spin_pairs), static_cast<const Pairs*>(&graph.potts_pairs)})
-    for (std::size_t p = 0; p < pairs->size(); ++p)
+    for (std::size_t p = 0; p < pairs->size(); ++p) {
       size.links += graph.cardinalities[pairs->first[p]] + graph.cardinalities[pairs->second[p]];
+      size.reads += 4;
+    }
   for (std::size_t f = 0; f < graph.tables.size(); ++f) {
-    for (VariableId v : graph.tables.scope(f)) size.links += graph.cardinalities[v];
+    const auto scope = graph.tables.scope(f);
+    for (VariableId v : scope) size.links += graph.cardinalities[v];
+    size.reads += static_cast<double>(scope.size() * scope.size());
     size.entries += static_cast<double>(graph.tables.values(f).size());
   }
   return size;
@@ -20,23 +24,23 @@ SweepSize sweep_size(const Graph& graph) {
 
 std::span<const SweepCost> sweep_costs() {
   static constexpr std::array rows = {
-      SweepCost{"gibbs", true, 0.188, 0.0145, 0},
-      SweepCost{"gibbs", false, 1.55, 0.151, 0.0167},
-      SweepCost{"blocked-gibbs", true, 0.885, 0.157, 0.26},
-      SweepCost{"blocked-gibbs", false, 14.4, 0, 1},
-      SweepCost{"tempering", true, 1.22, 0.0229, 0},
-      SweepCost{"tempering", false, 4.56, 0.138, 0.00994},
-      SweepCost{"gwg", true, 195, 3.65, 0},
-      SweepCost{"primal-dual", true, 0.277, 0.0427, 0},
-      SweepCost{"primal-dual", false, 49.6, 2.07, 1.43},
-      SweepCost{"tree-primal-dual", true, 34.6, 4.25, 0},
-      SweepCost{"tree-primal-dual", false, 13.2, 7.04, 0.775},
-      SweepCost{"swendsen-wang", true, 35.3, 3.72, 0},
-      SweepCost{"swendsen-wang", false, 51.5, 2.93, 0},
-      SweepCost{"partial-swendsen-wang", true, 38.5, 6.63, 0},
-      SweepCost{"partial-swendsen-wang", false, 63.6, 4.94, 0},
-      SweepCost{"generalized-swendsen-wang", true, 74.5, 5.49, 0},
-      SweepCost{"generalized-swendsen-wang", false, 55.7, 1.8, 0},
+      SweepCost{"gibbs", true, 0.139, 0.00394, 0, 0},
+      SweepCost{"gibbs", false, 1, 0.0139, 0.0675, 0.00728},
+      SweepCost{"blocked-gibbs", true, 0, 0.135, 0, 0.336},
+      SweepCost{"blocked-gibbs", false, 0, 0.156, 0.513, 0.764},
+      SweepCost{"tempering", true, 1.04, 0.00932, 0, 0},
+      SweepCost{"tempering", false, 2.3, 0.19, 0.11, 0.0081},
+      SweepCost{"gwg", true, 157, 3.13, 0, 0},
+      SweepCost{"primal-dual", true, 0.126, 0.025, 0, 0},
+      SweepCost{"primal-dual", false, 26.5, 1.63, 0, 0.7},
+      SweepCost{"tree-primal-dual", true, 24.3, 4.4, 0, 0},
+      SweepCost{"tree-primal-dual", false, 23.2, 2.28, 0, 0.65},
+      SweepCost{"swendsen-wang", true, 40.5, 2.27, 0, 0},
+      SweepCost{"swendsen-wang", false, 34.9, 2.97, 0.822, 0},
+      SweepCost{"partial-swendsen-wang", true, 33.3, 6.84, 0, 0},
+      SweepCost{"partial-swendsen-wang", false, 64.1, 3.73, 0.697, 0},
+      SweepCost{"generalized-swendsen-wang", true, 60.5, 5.24, 0, 0},
+      SweepCost{"generalized-swendsen-wang", false, 49.8, 0.745, 0.621, 0},
   };
   return rows;
 }
@@ -46,7 +50,7 @@ double sweep_cost(std::string_view method, bool spins, const SweepSize& size) {
   const SweepCost* found = &rows[spins ? 0 : 1];
   for (const SweepCost& row : rows)
     if (row.method == method && row.spins == spins) found = &row;
-  return found->per_variable * size.variables + found->per_link * size.links +
+  return found->per_variable * size.variables + found->per_link * size.links + found->per_read * size.reads +
          found->per_entry * size.entries;
 }
 

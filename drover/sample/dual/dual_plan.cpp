@@ -11,40 +11,60 @@ namespace drover {
 
 namespace {
 
-// Puts a factor's mixtures into the plan; what its unaries gain goes into the first of them. (Only pairs have
-// such gains, and only larger factors have residuals.)
-void place(const FactorDual& dual, std::span<const VariableId> scope, const Graph& graph, DualPlan& plan) {
-  std::vector<Mixture> mixtures = dual.mixtures;
-  if (mixtures.empty()) {
-    Mixture one;
-    one.components = 1;
-    for (VariableId v : scope) {
-      one.offsets.push_back(static_cast<std::uint32_t>(one.values.size()));
-      one.values.resize(one.values.size() + graph.cardinalities[v], 1.0);
-    }
-    mixtures.push_back(one);
+EntryDual entry_dual(const Mixture& mixture) {
+  const auto [i, j] = *mixture.entry;
+  const auto weight = [&](std::size_t variable, std::uint32_t state) {
+    return mixture.values[mixture.offsets[variable] + 2 * state + 1];
+  };
+  const double first[2] = {weight(0, i == 0 ? 1 : 0), weight(0, i)};
+  const double second[2] = {weight(1, j == 0 ? 1 : 0), weight(1, j)};
+  EntryDual dual{static_cast<Value>(i), static_cast<Value>(j), {},
+                 first[1] / first[0],   second[1] / second[0], 0};
+  dual.nats = std::max(std::abs(std::log(dual.first_gain)), std::abs(std::log(dual.second_gain)));
+  for (std::size_t c = 0; c < 4; ++c) {
+    const double total = 1 + first[c / 2] * second[c % 2];
+    dual.least_word[c] =
+        static_cast<std::uint32_t>(std::clamp(std::ceil(0x1p32 / total - 0.5), 0.0, 0x1p32 - 1));
   }
-  for (std::size_t m = 0; m < mixtures.size(); ++m) {
-    Mixture& mixture = mixtures[m];
-    PlacedMixture placed{mixture.components, static_cast<std::uint32_t>(plan.scopes.size()), 0,
-                         PlacedMixture::none};
-    for (std::size_t j = 0; j < scope.size(); ++j) {
-      plan.scopes.push_back(scope[j]);
-      plan.value_offsets.push_back(plan.values.size());
-      const std::uint32_t states = graph.cardinalities[scope[j]];
-      const double highest = *std::max_element(dual.log_unary[j].begin(), dual.log_unary[j].end());
-      for (std::uint32_t k = 0; k < states; ++k)
-        for (std::uint32_t r = 0; r < mixture.components; ++r)
-          plan.values.push_back(mixture.values[mixture.offsets[j] + k * mixture.components + r] *
-                                (m == 0 ? std::exp(dual.log_unary[j][k] - highest) : 1.0));
-    }
-    placed.scope_end = static_cast<std::uint32_t>(plan.scopes.size());
-    if (!mixture.residual.empty()) {
-      placed.residual = plan.residuals.size();
-      plan.residuals.insert(plan.residuals.end(), mixture.residual.begin(), mixture.residual.end());
-    }
-    plan.mixtures.push_back(placed);
+  return dual;
+}
+
+void place(const Mixture& mixture, std::span<const VariableId> scope, const Graph& graph, DualPlan& plan) {
+  PlacedMixture placed{mixture.components, plan.dual_sites++, static_cast<std::uint32_t>(plan.scopes.size()),
+                       0, PlacedMixture::none};
+  for (std::size_t j = 0; j < scope.size(); ++j) {
+    plan.scopes.push_back(scope[j]);
+    plan.value_offsets.push_back(plan.values.size());
+    const auto values = mixture.values.begin() + mixture.offsets[j];
+    plan.values.insert(plan.values.end(), values,
+                       values + graph.cardinalities[scope[j]] * mixture.components);
   }
+  placed.scope_end = static_cast<std::uint32_t>(plan.scopes.size());
+  if (!mixture.residual.empty()) {
+    placed.residual = plan.residuals.size();
+    plan.residuals.insert(plan.residuals.end(), mixture.residual.begin(), mixture.residual.end());
+  }
+  plan.mixtures.push_back(placed);
+}
+
+// Puts a pair's duals into the plan: first those of its zeros, then those of other entries.
+void place_pair(const FactorDual& dual, const Graph& graph, DualPlan& plan, DualLink& link) {
+  const VariableId scope[2] = {link.first, link.second};
+  link.gains = plan.gains.size();
+  for (const std::vector<double>& gains : dual.log_unary) {
+    const double highest = *std::max_element(gains.begin(), gains.end());
+    for (double gain : gains) plan.gains.push_back(std::exp(gain - highest));
+  }
+  link.mixture_begin = static_cast<std::uint32_t>(plan.mixtures.size());
+  link.entry_begin = static_cast<std::uint32_t>(plan.entries.size());
+  for (const Mixture& mixture : dual.mixtures)
+    if (!mixture.entry) place(mixture, scope, graph, plan);
+  link.entry_site = plan.dual_sites;
+  for (const Mixture& mixture : dual.mixtures)
+    if (mixture.entry) plan.entries.push_back(entry_dual(mixture));
+  link.mixture_end = static_cast<std::uint32_t>(plan.mixtures.size());
+  link.entry_end = static_cast<std::uint32_t>(plan.entries.size());
+  plan.dual_sites += link.entry_end - link.entry_begin;
 }
 
 // The largest interaction of a pair table: how far it is from a product.
@@ -78,10 +98,6 @@ DualPlan make_dual_plan(const Graph& graph, double inverse_temperature) {
     for (double value : unary)
       plan.unary.push_back(value == log_zero ? 0 : std::exp(inverse_temperature * (value - highest)));
   }
-  const auto close_link = [&](DualLink link) {
-    link.mixture_end = static_cast<std::uint32_t>(plan.mixtures.size());
-    plan.links.push_back(link);
-  };
   for (const ClusterBond& bond : cluster_bonds(graph)) {
     const double gain = inverse_temperature * bond.strength;
     if (gain == 0) continue;
@@ -91,17 +107,15 @@ DualPlan make_dual_plan(const Graph& graph, double inverse_temperature) {
     link.is_bond = true;
     link.flip = bond.flip;
     link.factor = std::exp(gain);
-    link.mixture_begin = static_cast<std::uint32_t>(plan.mixtures.size());
     if (gain > 0) {
       link.law = bond_law(gain, 0, states);
     } else {
       std::vector<double> table(std::size_t{states} * states, 0.0);
       for (std::uint32_t k = 0; k < states; ++k) table[k * states + k] = gain;
       const std::uint32_t cardinalities[2] = {states, states};
-      const VariableId scope[2] = {bond.first, bond.second};
-      place(dual_of_factor(cardinalities, table), scope, graph, plan);
+      place_pair(dual_of_factor(cardinalities, table), graph, plan, link);
     }
-    close_link(link);
+    plan.links.push_back(link);
   }
 
   // Tied tables are decomposed once per shape.
@@ -144,14 +158,13 @@ DualPlan make_dual_plan(const Graph& graph, double inverse_temperature) {
     const PairTable table = pair_table(f);
     link.table = table.begin;
     link.weight = table.weight;
-    link.mixture_begin = static_cast<std::uint32_t>(plan.mixtures.size());
-    place(dual_of(f), scope, graph, plan);
-    close_link(link);
+    place_pair(dual_of(f), graph, plan, link);
+    plan.links.push_back(link);
   }
   plan.first_free_mixture = static_cast<std::uint32_t>(plan.mixtures.size());
   for (std::size_t f : larger) {
     const FactorDual& dual = dual_of(f);
-    place(dual, graph.tables.scope(f), graph, plan);
+    for (const Mixture& mixture : dual.mixtures) place(mixture, graph.tables.scope(f), graph, plan);
     plan.residual_share = std::max(plan.residual_share, dual.residual_share);
     if (dual.fitted && dual.divergence >= plan.divergence) {
       plan.divergence = dual.divergence;

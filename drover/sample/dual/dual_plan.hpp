@@ -2,6 +2,7 @@
 // or kept as edges of a forest, and mixtures for all other factors, flat.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -16,9 +17,20 @@ namespace drover {
 /// A mixture of compile/mixture.hpp with its place in the graph.
 struct PlacedMixture {
   std::uint32_t components;
+  std::uint32_t site;                    ///< of its random numbers
   std::uint32_t scope_begin, scope_end;  ///< in DualPlan::scopes and value_offsets
   std::size_t residual;                  ///< where its residual begins, or none
   static constexpr std::size_t none = ~std::size_t{0};
+};
+
+/// The mixture of one entry of a pair's table (Mixture::entry): a dual that, when it is one, multiplies the belief in one
+/// state of each variable.
+struct EntryDual {
+  Value first, second;
+  /// One for random words from here on, by 2 [x_first = first] + [x_second = second].
+  std::array<std::uint32_t, 4> least_word;
+  double first_gain, second_gain;
+  double nats;  ///< the larger of the gains' absolute logarithms
 };
 
 /// A factor of two variables.
@@ -30,7 +42,10 @@ struct DualLink {
   double factor = 1;       ///< exp(gain)
   BondLaw law{};           ///< its dual when gain > 0; else it has mixtures
   std::size_t table = 0;   ///< where its linear table begins, first variable slowest; when it is not a bond
+  std::size_t gains =
+      0;  ///< where what its duals leave to the variables begins, when it has duals other than the bond's
   std::uint32_t mixture_begin = 0, mixture_end = 0;
+  std::uint32_t entry_begin = 0, entry_end = 0, entry_site = 0;
 };
 
 struct DualPlan {
@@ -38,6 +53,9 @@ struct DualPlan {
   std::vector<DualLink> links;
   std::vector<PlacedMixture> mixtures;  ///< of the links, then of the factors of three and more variables
   std::uint32_t first_free_mixture = 0;
+  std::vector<EntryDual> entries;  ///< of the links
+  std::vector<double> gains;       ///< linear, the largest of each variable of a link 1
+  std::uint32_t dual_sites = 0;    ///< of all mixtures and entries
   std::vector<VariableId> scopes;
   std::vector<std::size_t> value_offsets;
   std::vector<double> values;

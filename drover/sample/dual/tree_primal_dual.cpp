@@ -15,6 +15,8 @@ namespace {
 
 constexpr std::uint32_t L = TreePrimalDual::lane_count;
 constexpr double high = 1e150, low = 1e-150;
+// A belief in this range may move by so many nats and is a normal number still.
+constexpr double most_nats = 350;
 
 // The random numbers of a sweep: four sites of 16 lanes share a block of 64 words.
 class SiteUniforms {
@@ -29,6 +31,7 @@ class SiteUniforms {
     first_ = site % 4 * L;
   }
   double operator[](std::uint32_t lane) const { return (words_[first_ + lane] + 0.5) * 0x1p-32; }
+  const std::uint32_t* words() const { return words_.data() + first_; }
 
  private:
   LaneRandom random_;
@@ -73,7 +76,7 @@ class Sweep {
       message(v, scratch_);
       double* above = belief(parent);
       for (std::size_t k = 0; k < std::size_t{graph_.cardinalities[parent]} * L; ++k) above[k] *= scratch_[k];
-      for (std::uint32_t lane = 0; lane < L; ++lane) rescale(parent, lane);
+      rescale(parent);
     }
   }
 
@@ -82,14 +85,23 @@ class Sweep {
     for (VariableId v : order) {
       const std::uint32_t states = graph_.cardinalities[v];
       const double* own = belief(v);
-      uniforms_.seek(v);
-      for (std::uint32_t lane = 0; lane < L; ++lane) {
-        double total = 0;
-        weights_.resize(states);
+      double totals[L] = {};
+      weights_.resize(std::size_t{states} * L);
+      if (forest_.parent_link[v] == DualForest::no_link) {
+        std::copy_n(own, std::size_t{states} * L, weights_.begin());
+      } else {
+        const PairFactor factor = pair_factor(v);
+        const Value* above = values(forest_.parent[v]);
         for (std::uint32_t k = 0; k < states; ++k)
-          total += weights_[k] = own[k * L + lane] * link_factor(v, static_cast<Value>(k), lane);
-        state_.values[std::size_t{v} * L + lane] = static_cast<Value>(draw(total, uniforms_[lane]));
+          for (std::uint32_t lane = 0; lane < L; ++lane)
+            weights_[k * L + lane] = own[k * L + lane] * factor(k, above[lane]);
       }
+      for (std::uint32_t k = 0; k < states; ++k)
+        for (std::uint32_t lane = 0; lane < L; ++lane) totals[lane] += weights_[k * L + lane];
+      uniforms_.seek(v);
+      for (std::uint32_t lane = 0; lane < L; ++lane)
+        state_.values[std::size_t{v} * L + lane] =
+            static_cast<Value>(draw(weights_.data() + lane, states, L, totals[lane], uniforms_[lane]));
     }
   }
 
@@ -110,36 +122,50 @@ class Sweep {
         const double* above = state_.margins.data() + graph_.unary_offsets[parent] * L;
         for (std::size_t y = 0; y < std::size_t{parent_states} * L; ++y)
           scratch_[y] = scratch_[y] > 0 ? above[y] / scratch_[y] : 0;
-        for (std::uint32_t lane = 0; lane < L; ++lane)
-          for (std::uint32_t k = 0; k < states; ++k) {
-            double sum = 0;
-            for (std::uint32_t y = 0; y < parent_states; ++y)
-              sum += pair_value(v, static_cast<Value>(k), static_cast<Value>(y)) * scratch_[y * L + lane];
-            margin[k * L + lane] *= sum;
+        const PairFactor factor = pair_factor(v);
+        for (std::uint32_t k = 0; k < states; ++k) {
+          double sum[L] = {};
+          for (std::uint32_t y = 0; y < parent_states; ++y) {
+            const double value = factor(k, y);
+            for (std::uint32_t lane = 0; lane < L; ++lane) sum[lane] += value * scratch_[y * L + lane];
           }
+          for (std::uint32_t lane = 0; lane < L; ++lane) margin[k * L + lane] *= sum[lane];
+        }
       }
-      for (std::uint32_t lane = 0; lane < L; ++lane) {
-        double total = 0;
-        for (std::uint32_t k = 0; k < states; ++k) total += margin[k * L + lane];
-        float* entry = sums + offsets[v] * L + lane;
-        for (std::uint32_t k = states == 2 ? 1 : 0; k < states; ++k, entry += L)
-          *entry += static_cast<float>(margin[k * L + lane] / total);
-        for (std::uint32_t k = 0; k < states; ++k) margin[k * L + lane] /= total;
-      }
+      double totals[L] = {};
+      for (std::uint32_t k = 0; k < states; ++k)
+        for (std::uint32_t lane = 0; lane < L; ++lane) totals[lane] += margin[k * L + lane];
+      for (std::uint32_t k = 0; k < states; ++k)
+        for (std::uint32_t lane = 0; lane < L; ++lane) margin[k * L + lane] /= totals[lane];
+      float* entry = sums + offsets[v] * L;
+      for (std::size_t k = states == 2 ? L : 0; k < std::size_t{states} * L; ++k)
+        *entry++ += static_cast<float>(margin[k]);
     }
   }
 
  private:
   double* belief(VariableId v) { return state_.beliefs.data() + graph_.unary_offsets[v] * L; }
-  Value value(VariableId v, std::uint32_t lane) const { return state_.values[std::size_t{v} * L + lane]; }
+  const Value* values(VariableId v) const { return state_.values.data() + std::size_t{v} * L; }
+  Value value(VariableId v, std::uint32_t lane) const { return values(v)[lane]; }
 
-  // Draws an index from weights_, which sum to `total`.
-  std::size_t draw(double total, double u) const {
+  // Draws an index of `count` weights, every `step` of these, which sum to `total`.
+  static std::size_t draw(const double* weights, std::size_t count, std::size_t step, double total,
+                          double u) {
     u *= total;
     std::size_t drawn = 0;
-    while (drawn + 1 < weights_.size() && (u -= weights_[drawn]) >= 0) ++drawn;
-    while (weights_[drawn] == 0) --drawn;
+    while (drawn + 1 < count && (u -= weights[drawn * step]) >= 0) ++drawn;
+    while (weights[drawn * step] == 0) --drawn;
     return drawn;
+  }
+
+  void rescale(VariableId v) {
+    double largest[L] = {};
+    const double* own = belief(v);
+    for (std::uint32_t k = 0; k < graph_.cardinalities[v]; ++k)
+      for (std::uint32_t lane = 0; lane < L; ++lane)
+        largest[lane] = std::max(largest[lane], own[k * L + lane]);
+    for (std::uint32_t lane = 0; lane < L; ++lane)
+      if (!(largest[lane] < high && largest[lane] > low)) rescale(v, lane);
   }
 
   void rescale(VariableId v, std::uint32_t lane) {
@@ -167,10 +193,18 @@ class Sweep {
 
   void draw_link(std::size_t l) {
     const DualLink& link = plan_.links[l];
-    if (link.is_bond && link.factor > 1)
-      draw_bond(link, graph_.size() + l);
-    else
-      for (std::uint32_t m = link.mixture_begin; m < link.mixture_end; ++m) draw_mixture(m);
+    if (link.is_bond && link.factor > 1) return draw_bond(link, graph_.size() + l);
+    gain(link.first, plan_.gains.data() + link.gains);
+    gain(link.second, plan_.gains.data() + link.gains + graph_.cardinalities[link.first]);
+    for (std::uint32_t m = link.mixture_begin; m < link.mixture_end; ++m) draw_mixture(m);
+    draw_entries(link);
+  }
+
+  void gain(VariableId v, const double* gains) {
+    double* own = belief(v);
+    for (std::uint32_t k = 0; k < graph_.cardinalities[v]; ++k)
+      for (std::uint32_t lane = 0; lane < L; ++lane) own[k * L + lane] *= gains[k];
+    rescale(v);
   }
 
   void draw_bond(const DualLink& link, std::size_t site) {
@@ -191,49 +225,98 @@ class Sweep {
     }
   }
 
+  // A dual that is one changes the belief in one state of each variable.
+  void draw_entries(const DualLink& link) {
+    if (link.entry_begin == link.entry_end) return;
+    double nats = 0;  // that beliefs may have moved by since they were rescaled
+    for (std::uint32_t e = link.entry_begin; e < link.entry_end; ++e) {
+      const EntryDual& entry = plan_.entries[e];
+      nats += entry.nats;
+      if (nats > most_nats) {
+        rescale(link.first);
+        rescale(link.second);
+        nats = entry.nats;
+      }
+      uniforms_.seek(graph_.size() + plan_.links.size() + link.entry_site + e - link.entry_begin);
+      draw_entry(entry, uniforms_.words(), values(link.first), values(link.second),
+                 belief(link.first) + std::size_t{entry.first} * L,
+                 belief(link.second) + std::size_t{entry.second} * L);
+    }
+    rescale(link.first);
+    rescale(link.second);
+  }
+
+  static void draw_entry(const EntryDual& entry, const std::uint32_t* words, const Value* x, const Value* y,
+                         double* first, double* second) {
+    const double first_gain[2] = {1, entry.first_gain}, second_gain[2] = {1, entry.second_gain};
+    for (std::uint32_t lane = 0; lane < L; ++lane) {
+      const std::size_t place = 2 * std::size_t{x[lane] == entry.first} + (y[lane] == entry.second ? 1 : 0);
+      const std::size_t drawn = words[lane] >= entry.least_word[place] ? 1 : 0;
+      first[lane] *= first_gain[drawn];
+      second[lane] *= second_gain[drawn];
+    }
+  }
+
   void draw_mixture(std::size_t m) {
     const PlacedMixture& mixture = plan_.mixtures[m];
+    const std::uint32_t components = mixture.components;
     const std::size_t order = mixture.scope_end - mixture.scope_begin;
     const VariableId* scope = plan_.scopes.data() + mixture.scope_begin;
     const std::size_t* offsets = plan_.value_offsets.data() + mixture.scope_begin;
     const bool has_residual = mixture.residual != PlacedMixture::none;
-    uniforms_.seek(graph_.size() + plan_.links.size() + m);
+    uniforms_.seek(graph_.size() + plan_.links.size() + mixture.site);
+    weights_.resize(components + (has_residual ? 1 : 0));
+    std::uint32_t drawn[L];
+    bool is_residual = false;
     for (std::uint32_t lane = 0; lane < L; ++lane) {
-      weights_.assign(mixture.components, 1.0);
       std::size_t index = 0;
       for (std::size_t j = 0; j < order; ++j) {
         const Value x = value(scope[j], lane);
-        const double* row = plan_.values.data() + offsets[j] + std::size_t{x} * mixture.components;
-        for (std::uint32_t r = 0; r < mixture.components; ++r) weights_[r] *= row[r];
+        const double* row = plan_.values.data() + offsets[j] + std::size_t{x} * components;
+        if (j == 0)
+          std::copy_n(row, components, weights_.begin());
+        else
+          for (std::uint32_t r = 0; r < components; ++r) weights_[r] *= row[r];
         index = index * graph_.cardinalities[scope[j]] + x;
       }
-      if (has_residual) weights_.push_back(plan_.residuals[mixture.residual + index]);
+      if (has_residual) weights_.back() = plan_.residuals[mixture.residual + index];
       double total = 0;
       for (double weight : weights_) total += weight;
-      const std::size_t drawn = draw(total, uniforms_[lane]);
-      for (std::size_t j = 0; j < order; ++j) {
-        const std::uint32_t states = graph_.cardinalities[scope[j]];
-        double* own = belief(scope[j]) + lane;
-        for (std::uint32_t k = 0; k < states; ++k)
-          own[k * L] *= drawn < mixture.components
-                            ? plan_.values[offsets[j] + std::size_t{k} * mixture.components + drawn]
-                            : (k == value(scope[j], lane) ? 1.0 : 0.0);
-        rescale(scope[j], lane);
-      }
+      drawn[lane] =
+          static_cast<std::uint32_t>(draw(weights_.data(), weights_.size(), 1, total, uniforms_[lane]));
+      is_residual |= drawn[lane] == components;
+    }
+    for (std::size_t j = 0; j < order; ++j) {
+      const std::uint32_t states = graph_.cardinalities[scope[j]];
+      double* own = belief(scope[j]);
+      const double* rows = plan_.values.data() + offsets[j];
+      const Value* x = values(scope[j]);
+      for (std::uint32_t k = 0; k < states; ++k, own += L, rows += components)
+        if (is_residual)  // which leaves the variables where they are
+          for (std::uint32_t lane = 0; lane < L; ++lane)
+            own[lane] *= drawn[lane] < components ? rows[drawn[lane]] : k == x[lane] ? 1.0 : 0.0;
+        else
+          for (std::uint32_t lane = 0; lane < L; ++lane) own[lane] *= rows[drawn[lane]];
+      rescale(scope[j]);
     }
   }
 
-  // The factor between v and its parent.
-  double pair_value(VariableId v, Value x, Value y) const {
-    const DualLink& link = plan_.links[forest_.parent_link[v]];
-    if (link.is_bond) return x == (y ^ link.flip) ? link.factor : 1.0;
-    return link.first == v ? plan_.tables[link.table + std::size_t{x} * graph_.cardinalities[link.second] + y]
-                           : plan_.tables[link.table + std::size_t{y} * graph_.cardinalities[v] + x];
-  }
+  // The factor between a variable, in state x, and its parent, in state y.
+  struct PairFactor {
+    const DualLink& link;
+    const double* table;
+    std::size_t own_step, parent_step;
+    double operator()(std::uint32_t x, std::uint32_t y) const {
+      if (link.is_bond) return x == (y ^ link.flip) ? link.factor : 1.0;
+      return table[x * own_step + y * parent_step];
+    }
+  };
 
-  double link_factor(VariableId v, Value x, std::uint32_t lane) const {
-    if (forest_.parent_link[v] == DualForest::no_link) return 1;
-    return pair_value(v, x, value(forest_.parent[v], lane));
+  PairFactor pair_factor(VariableId v) const {
+    const DualLink& link = plan_.links[forest_.parent_link[v]];
+    const std::size_t row = graph_.cardinalities[link.second];
+    const double* table = plan_.tables.data() + link.table;
+    return link.first == v ? PairFactor{link, table, row, 1} : PairFactor{link, table, 1, row};
   }
 
   // m(y) = sum_x T(x, y) belief_v(x), up to a constant.
@@ -259,10 +342,11 @@ class Sweep {
         }
       return;
     }
+    const PairFactor factor = pair_factor(v);
     for (std::uint32_t x = 0; x < states; ++x)
       for (std::uint32_t y = 0; y < parent_states; ++y) {
-        const double factor = pair_value(v, static_cast<Value>(x), static_cast<Value>(y));
-        for (std::uint32_t lane = 0; lane < L; ++lane) out[y * L + lane] += factor * own[x * L + lane];
+        const double value = factor(x, y);
+        for (std::uint32_t lane = 0; lane < L; ++lane) out[y * L + lane] += value * own[x * L + lane];
       }
   }
 
@@ -308,6 +392,29 @@ TreePrimalDual::TreePrimalDual(const Graph& graph, ForestChoice choice,
 
 std::size_t TreePrimalDual::forest_links() const {
   return static_cast<std::size_t>(std::count(forest_.has_link.begin(), forest_.has_link.end(), 1));
+}
+
+double TreePrimalDual::products() const {
+  const auto mixture_products = [&](std::size_t m) {
+    const PlacedMixture& mixture = plan_->mixtures[m];
+    std::size_t products = std::size_t{mixture.scope_end - mixture.scope_begin} * mixture.components;
+    for (std::size_t j = mixture.scope_begin; j < mixture.scope_end; ++j)
+      products += graph_->cardinalities[plan_->scopes[j]];
+    return products;
+  };
+  std::size_t products = 0;
+  for (std::size_t l = 0; l < plan_->links.size(); ++l) {
+    const DualLink& link = plan_->links[l];
+    if (!forest_.has_link[l]) {
+      products += 2 * (link.entry_end - link.entry_begin);
+      for (std::size_t m = link.mixture_begin; m < link.mixture_end; ++m) products += mixture_products(m);
+    } else if (!link.is_bond) {
+      products += std::size_t{graph_->cardinalities[link.first]} * graph_->cardinalities[link.second];
+    }
+  }
+  for (std::size_t m = plan_->first_free_mixture; m < plan_->mixtures.size(); ++m)
+    products += mixture_products(m);
+  return static_cast<double>(products);
 }
 
 TreePrimalDual::State TreePrimalDual::start(std::uint64_t seed, std::uint32_t first_chain,

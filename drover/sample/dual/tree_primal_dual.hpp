@@ -88,6 +88,8 @@ class TreePrimalDual {
                       std::span<const VariableId> variables, float* sums) const;
   /// Links of the forest (of the fixed one, when it is redrawn).
   std::size_t forest_links() const;
+  /// How many numbers a sweep of one chain multiplies to draw duals that are no bonds, and along the forest.
+  double products() const;
 
  private:
   void run(State& state, std::uint64_t sweep, float* sums) const;
