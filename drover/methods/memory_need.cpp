@@ -114,7 +114,7 @@ std::span<const MemoryPrice> memory_prices() {
       MemoryPrice{"mplp", true, 1, 0, 28, 0, 0},
       MemoryPrice{"mplp", false, 1, 0, 14, 0, 0},
       MemoryPrice{"lp", true, 1, 0, 400, 0, 0},
-      MemoryPrice{"lp", false, 1, 0, 0, 460, 0},
+      MemoryPrice{"lp", false, 1, 0, 150, 460, 0},
       MemoryPrice{"primal-dual", true, 64, 100, 0, 0, 0},
       MemoryPrice{"primal-dual", false, 16, 0, 0, 0, 16.3},
       MemoryPrice{"primal-dual logz", true, 1, 0, 54, 0, 0},
