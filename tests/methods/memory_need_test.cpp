@@ -66,6 +66,13 @@ TEST_F(MemoryTaken, ByChainsIsWhatWasPredicted) {
   }
 }
 
+// Messages upward are held whole; of those downward few at a time.
+TEST_F(MemoryTaken, ByExactInferenceIsWhatWasPredicted) {
+  const InferenceOptions options{.method = "exact"};
+  const Model ladder = ising(grid_edges(100, 12, false), Draw::normal(0, 0.5), Draw::normal(0, 0.3), 1);
+  EXPECT_EXIT(measure(ladder, options, 30e6), ::testing::ExitedWithCode(0), "");
+}
+
 // Samples are drawn in lanes of 16, a thread's worth at a time: more of them take no more, but for their states.
 TEST_F(MemoryTaken, ByPerturbedSamplesIsWhatTheirThreadsTake) {
   InferenceOptions options{.method = "pmp"};
