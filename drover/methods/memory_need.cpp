@@ -34,6 +34,21 @@ std::uint32_t chains_of(const Method& method, const Problem& problem, Task task)
       task == Task::sample ? chains_for_samples(wanted_samples(problem.options()), usual) : usual);
 }
 
+struct PlannedDraws {
+  std::uint64_t burn_in, kept;
+};
+
+/// Of every chain, as far as they are known: a run that is not told how long it is to be fills its segments. Those of samples are
+/// short or long by the burn-in: without one at hand, as short as they may be.
+PlannedDraws planned_draws(const Problem& problem, Task task, std::uint32_t chains) {
+  const Chains& asked = problem.options().chains;
+  const std::uint64_t usual = task == Task::sample ? 0 : usual_burn_in(problem, chains, 1);
+  return {asked.burn_in.value_or(usual) / asked.thin,
+          asked.sweeps           ? *asked.sweeps / asked.thin
+          : task == Task::sample ? (wanted_samples(problem.options()) + chains - 1) / chains
+                                 : SegmentStore::unknown_draws};
+}
+
 double bytes_with(const MemoryPrice& price, const Problem& problem, Task task, std::uint32_t chains) {
   const Graph& graph = problem.graph();
   SweepSize size = sweep_size(graph);
@@ -56,10 +71,12 @@ double bytes_with(const MemoryPrice& price, const Problem& problem, Task task, s
   const bool means =
       long_chains && price.method == "gibbs" && !price.spins && !problem.options().state_values.empty();
   for (std::uint32_t states : graph.cardinalities) entries += means || states == 2 ? 1 : states;
+  const PlannedDraws draws = planned_draws(problem, task, chains);
   return bytes +
          held * (price.per_state_of_chain * static_cast<double>(graph.unary.size()) +
                  sizeof(float) * static_cast<double>(entries)) +
-         static_cast<double>(SegmentStore::planned_bytes(entries, chains, ChainOptions().estimator_memory));
+         static_cast<double>(SegmentStore::planned_bytes(entries, chains, ChainOptions().estimator_memory,
+                                                         draws.burn_in, draws.kept));
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <numeric>
@@ -67,6 +68,26 @@ bool is_consistent(std::string_view method) {
 
 // One chain of Gibbs sampling on some hundred spins is drawn colour by colour, and not as one of 64 lanes: with the right
 // marginals.
+// Not working out the R-hat of each changes nothing else.
+TEST(Marginals, DiagnosesOfEachVariableMayBeLeftOut) {
+  const Model model = ising(grid_edges(6, 5, false), Draw::normal(0, 0.5), Draw::normal(0, 0.5), 1);
+  InferenceOptions options;
+  options.method = "gibbs";
+  options.chains.sweeps = 100;
+  const Marginals all = marginals(model, options);
+  options.every_diagnosis = false;
+  const Marginals few = marginals(model, options);
+  EXPECT_EQ(all.rhat.size(), 30U);
+  EXPECT_EQ(all.ess.size(), 30U);
+  EXPECT_TRUE(few.rhat.empty());
+  EXPECT_TRUE(few.ess.empty());
+  EXPECT_EQ(few.probabilities.values(), all.probabilities.values());
+  EXPECT_EQ(few.mcse.values(), all.mcse.values());
+  EXPECT_EQ(few.diagnostics.rhat_max, all.diagnostics.rhat_max);
+  EXPECT_EQ(few.diagnostics.rhat_max, *std::ranges::max_element(all.rhat));
+  EXPECT_EQ(few.diagnostics.ess_min, *std::ranges::min_element(all.ess));
+}
+
 TEST(Tasks, OneChainOfAFewHundredSpinsGoesByColours) {
   const Model model = ising(grid_edges(7, 80, false), Draw::uniform(-0.4, 0.4), Draw::normal(0, 0.5), 1);
   InferenceOptions options;
