@@ -104,6 +104,38 @@ TEST(Tasks, OneChainOfAFewHundredSpinsGoesByColours) {
     EXPECT_NEAR(answer.probabilities[v][1], truth.probabilities[v][1], 7 * answer.mcse[v][1]) << v;
 }
 
+// The samples are independent: the error of a share among them, one more of each kind counted.
+TEST(Tasks, PerturbedSamplesHaveTheErrorOfIndependentOnes) {
+  for (const Case& one : ten_models()) {
+    if (!fits(one, method_named("pmp"), Task::marginals)) continue;
+    const Marginals answer = marginals(one.model, asking(one, "pmp"));
+    for (VariableId v = 0; v < one.model.variable_count(); ++v) {
+      if (std::ranges::find(one.evidence.variables, v) != one.evidence.variables.end()) continue;
+      const double total = answer.ess[v];
+      for (std::size_t k = 0; k < one.model.cardinalities[v]; ++k) {
+        const double q = (answer.probabilities[v][k] * total + 1) / (total + 2);
+        EXPECT_NEAR(answer.mcse[v][k], std::sqrt(q * (1 - q) / total), 1e-12);
+      }
+    }
+  }
+}
+
+// Eight variables are annealed to their best state by every batch of reads, and all are counted.
+TEST(Tasks, BatchesThatFoundTheBestStateAreCounted) {
+  const Model model = ising(grid_edges(2, 4, false), Draw::uniform(-2, 2), Draw::uniform(-1, 1), 3);
+  InferenceOptions options;
+  options.method = "annealed-gibbs";
+  const BestState answer = best_state(model, options);
+  options.method = "exact";
+  EXPECT_NEAR(answer.log_score, best_state(model, options).log_score, 1e-9);
+  EXPECT_GT(answer.log_score, 1);
+  const auto count = [&](const char* name) {
+    return std::get<std::int64_t>(answer.provenance.details.find(name)->value());
+  };
+  EXPECT_GE(count("batches_at_best"), 1);
+  EXPECT_EQ(count("batches_at_best"), count("batches"));
+}
+
 // Further starts of mean field are other starts: on frustrated models some of sixteen find a better bound
 // than the first two, none a worse.
 TEST(Tasks, MeanFieldGainsByFurtherStarts) {
