@@ -17,7 +17,8 @@ struct Contestant {
   const Method* second = nullptr;  ///< in turns with the first
   std::string name;
   ChainOptions options{};
-  LiveChains* chains = nullptr;  ///< null once it left
+  LiveChains* chains = nullptr;  ///< null once it was dismissed
+  bool waits = false;            ///< it left, and comes back should the others turn out worse
   std::uint64_t blocks = 0;      ///< LiveChains::blocks()
   const Contestant* same =
       nullptr;            ///< an earlier one that draws the same blocks, so that this one does not run

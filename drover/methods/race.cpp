@@ -7,14 +7,15 @@
 //              no heat is worth more than the work that is left to the leader: where it would meet its
 //              targets about as soon, it goes on alone;
 //   escalation when the leader is far from its targets, blocked Gibbs with larger and larger tables enters, and
-//              tempering where the model is so large that it was not among the first; and two samplers in turns
+//              those whose pilots cost too much to be among the first, cheapest first; and two samplers in turns
 //              (mixed_chains.hpp) where their pilots say that each is fast where the other is slow;
-//   final      the winner runs on, until R-hat <= 1.01 and ESS >= 400 hold for every entry and the groups of
-//              chains have forgotten their starts (nested_rhat.hpp), or until the budget or the time is used.
+//   final      the winner runs on, or the best of those that left once the winner proves worse, until
+//              R-hat <= 1.01 and ESS >= 400 hold for every entry and the groups of chains have forgotten their
+//              starts (nested_rhat.hpp), or until the budget or the time is used.
 //
 // Burn-in is the first quarter of a pilot; of longer runs a quarter or ten autocorrelation times of the
-// slowest entries, whichever is less. Without a time limit nothing depends on the clock: same seed, same bits. A winner that disagrees with another contestant which
-// had come as far is not called converged.
+// slowest entries, whichever is less. Without a time limit nothing depends on the clock: same seed, same bits.
+// A winner that disagrees with another contestant which had come as far is not called converged.
 //
 // When it fails: a mode that no contestant and no start came near is not seen. A pilot is a short look: where
 // all rates are alike or all chains stuck, the choice is a guess.
@@ -24,14 +25,13 @@
 #include <cmath>
 #include <deque>
 
-#include "drover/core/figures.hpp"
-#include "drover/core/plural.hpp"
 #include "drover/methods/all.hpp"
 #include "drover/methods/chains.hpp"
 #include "drover/methods/contestant.hpp"
 #include "drover/methods/joint_counter.hpp"
 #include "drover/methods/mixed_chains.hpp"
 #include "drover/methods/race_starts.hpp"
+#include "drover/methods/race_verdict.hpp"
 
 namespace drover {
 
@@ -66,13 +66,16 @@ constexpr double tables_growth = 4;
 constexpr double worth_enlarging = 0.05;
 // Two samplers in turns must promise so many times the rate of the leader to be tried.
 constexpr double worth_mixing = 1.4;
-// Tempering is there from the start where a pilot with its tuning costs no more than this.
+// Those that are of use only where Gibbs sampling, cluster moves and blocks are slow are there from the start where a pilot,
+// with tempering's tuning, costs no more than this.
 constexpr double small_pilot = 2e7;
 constexpr std::uint64_t tuning_sweeps = 128;
 // After heat h contestants stay whose rate is at least this share of the best.
 constexpr double staying_share[] = {0.25, 0.4, 0.6};
 constexpr double burn_in_share = 0.25, burn_in_times = 10;
 constexpr double most_dual_entries = 20'000;
+// Of a table, for its duals (TreePrimalDual::products).
+constexpr double products_per_entry = 2;
 constexpr std::size_t large_model = 100'000;
 // To make the chains of a sampler and touch their sums, in units of work for each value of a variable.
 constexpr double layout_cost = 4;
@@ -93,6 +96,7 @@ class Race {
 
  private:
   void add(std::string_view method, std::size_t block_entries = 0);
+  void add_small(std::string_view method);
   void add_larger_blocks();
   void add_mixture();
   void enter(std::size_t k, const std::function<void()>& then);
@@ -105,13 +109,14 @@ class Race {
   void look(Contestant& one);
   Standing look_at_all(const Contestant& one) const;
   void leave(Contestant& one, std::string note);
+  void dismiss(Contestant& one, std::string note);
+  Contestant* waiting();
+  bool recall();
   void heats();
   void escalate();
   void finals();
   void finish(Contestant& winner);
-  void widen_errors();
   void count_joints(Contestant& winner, JointCounter& counter);
-  std::string reason(const Contestant& winner) const;
 
   std::vector<Contestant*> running();
   Contestant* leader();
@@ -126,11 +131,6 @@ class Race {
     return control_.has_time_limit() && work > most_heats_share[0] * 1e9 * control_.seconds_left();
   }
   bool hurries() const;
-  /// How many have run, if only for their pilot.
-  std::size_t ran() const {
-    return static_cast<std::size_t>(
-        std::ranges::count_if(contestants_, [](const auto& one) { return one.entry.work > 0; }));
-  }
   /// How many neighbouring chains share a start.
   std::uint32_t sharing(const Contestant& one) const {
     return problem_.start().empty() ? chains_per_start(one.chains->chains()) : 1;
@@ -160,6 +160,7 @@ class Race {
   bool by_sweeps_;
   std::size_t escalations_ = 0;
   std::deque<Contestant> contestants_;
+  std::vector<std::string_view> postponed_;  ///< until the first escalation
   std::vector<std::vector<Value>> starts_;
   double work_ = 0;       ///< counted, of all contestants
   double heat_work_ = 0;  ///< what each contestant of the last heat has done
@@ -197,6 +198,15 @@ void Race::add(std::string_view method, std::size_t block_entries) {
   // Several contestants live at once.
   one.options.estimator_memory = std::size_t{1} << 28;
   contestants_.push_back(std::move(one));
+}
+
+// Or later, where its pilot is dear.
+void Race::add_small(std::string_view method) {
+  const std::size_t before = contestants_.size();
+  add(method);
+  if (before == 0 || contestants_.size() == before || pilot_work(contestants_.back()) <= small_pilot) return;
+  contestants_.pop_back();
+  postponed_.push_back(method);
 }
 
 // To lay out the usual chains of a large model, and sweep them a few times, takes longer than to read it did: where not
@@ -239,7 +249,7 @@ void Race::enter(std::size_t k, const std::function<void()>& then) {
         one.blocks = chains.blocks();
         one.same = same_as(one);
         if (one.same != nullptr)
-          leave(one, fmt::format("draws the same blocks as {}", one.same->name));
+          dismiss(one, fmt::format("draws the same blocks as {}", one.same->name));
         else
           first_pilot(one);
         enter(k + 1, then);
@@ -266,8 +276,10 @@ void Race::play_on(std::size_t next) {
   if (best == nullptr || by_sweeps_) return;
   double pilots = 0;
   for (std::size_t k = next; k < contestants_.size(); ++k) pilots += pilot_work(contestants_[k]);
-  while (!targets_.are_met(*best) && !is_over() && targets_.work_left(*best) <= pilot_odds * pilots)
+  while (!targets_.are_met(*best) && !is_over() && targets_.work_left(*best) <= pilot_odds * pilots) {
     if (!grow(*best)) return;
+    best = leader();
+  }
 }
 
 // Of a million variables it takes a second or more; when the race is to end, the chains do not run any more.
@@ -296,7 +308,7 @@ void Race::first_pilot(Contestant& one) {
       timed ? most_timed_pilot_share * 1e9 * control_.seconds_left() : most_pilot_share * budget();
   // What enters first is cut by the clock where need be.
   if (!is_first && (!timed || escalations_ > 0) && shortest > allowed)
-    return leave(one, "a pilot would take too much of the work that is allowed");
+    return dismiss(one, "a pilot would take too much of the work that is allowed");
   phase_ = "pilot: " + one.name;
   // From here on there will be an answer, if the time ends in the middle of this pilot: whoever waits for one is told.
   if (is_first && !control_.should_stop()) report({});
@@ -371,7 +383,16 @@ void Race::look(Contestant& one) {
   one.entry.nested_rhat_max = one.standing.nested_rhat_max;
 }
 
+// The best of those who left waits; of the others no more is needed.
 void Race::leave(Contestant& one, std::string note) {
+  Contestant* other = waiting();
+  if (by_sweeps_ || (other != nullptr && other->score() >= one.score())) return dismiss(one, std::move(note));
+  if (other != nullptr) dismiss(*other, other->entry.note);
+  one.waits = true;
+  one.entry.note = std::move(note);
+}
+
+void Race::dismiss(Contestant& one, std::string note) {
   one.entry.note = std::move(note);
   // Whom the winner is held against.
   if (is_converged(one.standing.diagnostics)) one.standing = look_at_all(one);
@@ -379,10 +400,27 @@ void Race::leave(Contestant& one, std::string note) {
   one.chains = nullptr;
 }
 
+Contestant* Race::waiting() {
+  for (Contestant& one : contestants_)
+    if (one.chains != nullptr && one.waits) return &one;
+  return nullptr;
+}
+
+// A short look may flatter: when the leader turns out to be worse than the one that waits, this one is back.
+bool Race::recall() {
+  Contestant* other = waiting();
+  const Contestant* best = leader();
+  if (other == nullptr || best == nullptr || targets_.are_met(*best) || other->score() <= best->score())
+    return false;
+  other->waits = false;
+  other->entry.note.clear();
+  return true;
+}
+
 std::vector<Contestant*> Race::running() {
   std::vector<Contestant*> list;
   for (Contestant& one : contestants_)
-    if (one.chains != nullptr) list.push_back(&one);
+    if (one.chains != nullptr && !one.waits) list.push_back(&one);
   return list;
 }
 
@@ -396,10 +434,12 @@ Contestant* Race::leader() {
 double Race::pilot_work(const Contestant& one) const {
   // Chains, or all replicas of all chains; tempering tunes its ladder first.
   const bool tempers = one.method->name == "tempering";
-  const double chains = tempers ? 256 : 64;
+  const double chains = tempers ? 256 : one.method->usual_chains(problem_);
   const auto sweeps = static_cast<double>(least_sweeps + (tempers ? tuning_sweeps : 0));
-  const double sweep =
-      sweep_cost((one.second == nullptr ? one.method : one.second)->name, problem_.graph().is_spin(), size_);
+  const std::string_view name = (one.second == nullptr ? one.method : one.second)->name;
+  SweepSize size = size_;
+  if (name.ends_with("primal-dual")) size.entries *= products_per_entry;
+  const double sweep = sweep_cost(name, problem_.graph().is_spin(), size);
   // Larger tables: as those before them, and more.
   double larger = 0;
   for (const Contestant& other : contestants_)
@@ -411,6 +451,7 @@ double Race::pilot_work(const Contestant& one) const {
 void Race::heats() {
   heat_work_ = std::max(heat_work_, first_heat_work);
   for (std::size_t heat = 0;; ++heat) {
+    recall();
     for (Contestant* one : running())
       if (!by_sweeps_ && targets_.are_met(*one)) return;
     const Contestant* best = leader();
@@ -443,15 +484,6 @@ void Race::heats() {
 }
 
 void Race::add_larger_blocks() {
-  if (escalations_ == 0) {
-    bool tempers = false;
-    for (Contestant& one : contestants_) {
-      if (one.name != "tempering") continue;
-      tempers |= one.entry.work > 0;
-      if (one.entry.work == 0) one.entry.method.clear();  // it has a second chance
-    }
-    if (!tempers) add("tempering");
-  }
   // The tables that ran last: none of those at first, or those of the last escalation.
   const auto last = std::ranges::find_if(contestants_.rbegin(), contestants_.rend(), [](const auto& one) {
     return one.second == nullptr && one.same == nullptr && one.method->name == "blocked-gibbs";
@@ -498,8 +530,17 @@ void Race::escalate() {
       targets_.work_factor(*best) <= far)
     return finals();
   const std::size_t before = contestants_.size();
+  for (Contestant& one : contestants_)
+    if (escalations_ == 0 && one.name == "tempering" && one.entry.work == 0) {
+      one.entry.method.clear();  // it has a second chance
+      postponed_.emplace_back("tempering");
+    }
   add_mixture();
   add_larger_blocks();
+  for (std::string_view method : postponed_) add(method);
+  postponed_.clear();
+  std::ranges::stable_sort(contestants_.begin() + static_cast<std::ptrdiff_t>(before), contestants_.end(), {},
+                           [this](const Contestant& one) { return pilot_work(one); });
   ++escalations_;
   heat_work_ = std::max(heat_work_, best->entry.work);
   enter(before, [&] {
@@ -518,8 +559,15 @@ void Race::finals() {
   for (Contestant* one : running())
     if (one != winner) leave(*one, "left after the heats: fewer effective samples per work");
   phase_ = "sampling: " + winner->name;
-  while (!is_over() && (by_sweeps_ || !targets_.are_met(*winner)))
+  while (!is_over() && (by_sweeps_ || !targets_.are_met(*winner))) {
     if (!grow(*winner)) break;
+    if (!recall()) continue;
+    Contestant* const before = winner;
+    winner_ = winner = leader();
+    leave(*before, "left at last: fewer effective samples per work than its pilots promised");
+    phase_ = "sampling: " + winner->name;
+  }
+  if (Contestant* other = waiting()) dismiss(*other, other->entry.note);
   finish(*winner);
 }
 
@@ -536,18 +584,6 @@ void Race::count_joints(Contestant& winner, JointCounter& counter) {
   }
 }
 
-// Of n effective draws none need have met an event of probability 1 / n: no error is smaller than that, be
-// the draws ever so much alike. Where a variable never moved this is all that is known.
-void Race::widen_errors() {
-  const double unseen = 1 / result_.diagnostics.ess_min;
-  if (!(unseen > 0) || !std::isfinite(unseen)) return;
-  for (std::size_t v = 0; v < result_.mcse.size(); ++v)
-    for (double& error : result_.mcse[v]) {
-      error = std::isfinite(error) ? std::hypot(error, unseen) : unseen;
-      result_.diagnostics.mcse_max = std::fmax(result_.diagnostics.mcse_max, error);
-    }
-}
-
 void Race::finish(Contestant& winner) {
   winner.standing = look_at_all(winner);
   std::optional<JointCounter> joints;
@@ -557,60 +593,16 @@ void Race::finish(Contestant& winner) {
   if (joints)
     joints->fill(result_, static_cast<double>(winner.chains->sweeps_done() - before) /
                               static_cast<double>(winner.chains->sweeps_done()));
-  widen_errors();
-  for (std::string& warning : result_.warnings)
-    if (const std::size_t at = warning.find(advice_to_change); at != std::string::npos)
-      warning.replace(at, advice_to_change.size(),
-                      fmt::format("none of {} came further: allow {}", counted(ran(), "sampler"),
-                                  by_sweeps_ ? "more sweeps" : "more time"));
+  judge_winner(winner, contestants_, by_sweeps_ ? "more sweeps" : "more time", result_);
   winner.entry.chosen = true;
   winner.entry.sweeps = winner.chains->sweeps_done();
-  if (result_.converged && !winner.standing.starts_forgotten) {
-    result_.converged = false;
-    result_.warnings.emplace_back("the chains still remember where they started: run longer");
-  }
-  if (result_.converged && winner.standing.nested_rhat_max > 1.01) {
-    result_.converged = false;
-    result_.warnings.push_back(fmt::format("groups of chains with different starts disagree: nested R-hat {}",
-                                           rhat_text(winner.standing.nested_rhat_max)));
-  }
-  for (const Contestant& other : contestants_) {
-    if (&other == &winner || !is_converged(other.standing.diagnostics)) continue;
-    if (largest_difference(winner.standing, other.standing) <=
-        difference_limit(winner.standing, other.standing))
-      continue;
-    result_.converged = false;
-    result_.warnings.push_back(
-        fmt::format("{} and {} disagree by more than their errors: at least one has not seen every mode",
-                    winner.name, other.name));
-  }
-}
-
-std::string Race::reason(const Contestant& winner) const {
-  const Contestant* second = nullptr;
-  for (const Contestant& one : contestants_)
-    if (&one != &winner && std::isfinite(one.entry.ess_per_work) &&
-        (second == nullptr || one.entry.ess_per_work > second->entry.ess_per_work))
-      second = &one;
-  if (second == nullptr)
-    return left_out_ ? "a pilot of any other sampler would take too much of the time"
-                     : "the only sampler that ran";
-  if (!(second->entry.ess_per_work > 0) || !std::isfinite(winner.entry.ess_per_work))
-    return fmt::format("its chains moved in a race of {} samplers", contestants_.size());
-  return fmt::format("it gave {:.2g} times the effective samples per work of {}, the next of {} samplers",
-                     winner.entry.ess_per_work / second->entry.ess_per_work, second->name,
-                     contestants_.size());
 }
 
 MarginalsResult Race::run() {
-  for (std::string_view method :
-       {"gibbs", "swendsen-wang", "blocked-gibbs", "tempering", "generalized-swendsen-wang", "primal-dual",
-        "tree-primal-dual", "partial-swendsen-wang", "gwg"}) {
-    add(method);
-    if (method == "tempering" && !contestants_.empty() && contestants_.back().name == method &&
-        pilot_work(contestants_.back()) > small_pilot)
-      contestants_.pop_back();
-  }
+  for (std::string_view method : {"gibbs", "swendsen-wang", "blocked-gibbs"}) add(method);
+  for (std::string_view method : {"tempering", "generalized-swendsen-wang", "primal-dual", "tree-primal-dual",
+                                  "partial-swendsen-wang", "gwg"})
+    add_small(method);
   if (contestants_.empty()) add("tempering");
   if (contestants_.empty()) throw Error(ErrorKind::misfit, "no sampler fits this model");
   enter(0, [&] {
@@ -626,7 +618,7 @@ MarginalsResult Race::run() {
     if (const auto* count = std::get_if<std::int64_t>(&trips->value()); count != nullptr && *count == 0)
       result_.converged = false;
   result_.method = winner_->second == nullptr ? winner_->method->name : winner_->name;
-  result_.because = reason(*winner_);
+  result_.because = why_it_won(*winner_, contestants_, left_out_);
   for (Contestant& one : contestants_)
     if (!one.entry.method.empty()) result_.race.push_back(std::move(one.entry));
   if (problem_.options().check) check_against_exact(problem_, result_, control_);

@@ -166,8 +166,8 @@ TEST(Race, TwoSamplersInTurnsAgreeWithEnumeration) {
 // A ferromagnet, whose clusters must turn as a whole, beside a frustrated graph, where clusters are of no use:
 // each sampler is slow somewhere, and two in turns are not.
 TEST(Race, MixesTwoSamplersThatAreSlowInDifferentPlaces) {
-  Model model = ising(grid_edges(12, 12, false), Draw::constant(0.6), Draw::uniform(-0.1, 0.1), 3);
-  const Model right = ising(regular_edges(40, 5, 15), Draw::normal(0, 1), Draw::normal(0, 0.3), 15);
+  Model model = ising(grid_edges(16, 16, false), Draw::constant(1), Draw::uniform(-0.1, 0.1), 3);
+  const Model right = ising(regular_edges(40, 5, 15), Draw::normal(0, 0.7), Draw::normal(0, 0.3), 15);
   const VariableId n = model.variable_count();
   model.cardinalities.resize(n + right.variable_count(), 2);
   for (std::size_t p = 0; p < right.spin_pairs.size(); ++p)
@@ -272,6 +272,18 @@ TEST(Race, TriesTheSameBlocksOnce) {
   ASSERT_NE(at, answer.race.end());
   EXPECT_EQ(at->note, "draws the same blocks as blocked-gibbs");
   EXPECT_EQ(at->work, 0);
+}
+
+// Cluster moves seem fast in a short look at this glass and come to a standstill; the one that waited takes over.
+TEST(Race, ComesBackToTheOneThatWaitedWhenTheWinnerStandsStill) {
+  const Model model = ising(grid_edges(12, 12, false), Draw::normal(0, 2), Draw::uniform(-0.2, 0.2), 105);
+  const Marginals answer = marginals(model, racing());
+  EXPECT_TRUE(answer.converged);
+  EXPECT_EQ(answer.provenance.method, "tempering");
+  const bool came_back = std::ranges::any_of(
+      answer.race, [](const RaceEntry& entry) { return entry.note.starts_with("left at last"); });
+  EXPECT_TRUE(came_back);
+  EXPECT_LT(agreement(answer, compile(model), JunctionTree(compile(model)).marginals()).largest, 7);
 }
 
 TEST(Race, SameBitsWhateverTheThreads) {
