@@ -34,7 +34,7 @@ int run_denoise(const Call& call, Denoise& denoising) {
   image_format(out);
   check_one_document(denoising.output.json, {out, denoising.output.report});
   check_outputs(denoising.output, {}, "", call.arguments);
-  AtomicFile{out};  // fails now when it cannot be written
+  { const AtomicFile trial(out); }  // fails now when it cannot be written
   const ProgressBar bar(denoising.output.quiet);
   apply(denoising.limits);
   DenoiseOptions& options = denoising.options;

@@ -176,6 +176,7 @@ int run_marginals(const Call& call, Question& question, const std::string& cases
   const Loaded loaded = load(question, call.arguments[0]);
   if (run_control().has_time_limit() && guesses_at_deadline(question.options, run_control().ranks().size()))
     expect_result();
+  question.options.every_diagnosis = !output.report.empty();  // nothing else shows them
   Marginals answer = marginals(loaded.model, question.options, run_control());
   if (!speaks()) return 0;
   add_settings(question, answer.provenance.options);

@@ -37,7 +37,7 @@ double data_size() {
 void keep_freed_memory() {
 #if defined(__GLIBC__)
   constexpr int megabyte = 1 << 20;
-  mallopt(M_MMAP_THRESHOLD, 32 * megabyte);
+  mallopt(M_MMAP_MAX, 0);  // a threshold cannot be above 32 MB
   mallopt(M_TRIM_THRESHOLD, 512 * megabyte);
   mallopt(M_TOP_PAD, 16 * megabyte);
 #endif

@@ -71,6 +71,7 @@ Outcome run_command(int argc, char** argv) {
 
 // Where even stderr cannot be written, the exit code alone speaks.
 void print_error(const std::string& message) {
+  expect_result();  // a signal or a time limit that comes now has nothing to add
   std::fputs(fmt::format("drover: error: {}\n", message).c_str(), stderr);
 }
 

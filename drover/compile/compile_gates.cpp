@@ -212,7 +212,9 @@ class GateWriter {
     graph_.log_constant += value;
   }
 
-  double* unary_of(VariableId free) { return graph_.unary.data() + graph_.unary_offsets[free]; }
+  double* unary_of(VariableId free) {
+    return graph_.unary.data() + std::as_const(graph_).unary_offsets[free];
+  }
 
   const Model& model_;
   Graph& graph_;

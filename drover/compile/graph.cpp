@@ -3,9 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cassert>
 #include <cmath>
 #include <map>
+#include <numeric>
+#include <utility>
 
 #include "drover/compile/compile_gates.hpp"
 #include "drover/compile/merge_factors.hpp"
@@ -52,7 +55,7 @@ class Compiler {
     for (std::size_t v = 0; fits && v < graph_.size(); ++v)
       fits = graph_.cardinalities[v] == model.cardinalities[graph_.model_variable[v]];
     if (!fits) fail("a model with other variables cannot give a compiled one new weights");
-    std::fill(graph_.unary.begin(), graph_.unary.end(), 0.0);
+    graph_.unary.assign(graph_.unary.size(), 0.0);
     for (Pairs* pairs : {static_cast<Pairs*>(&graph_.spin_pairs), static_cast<Pairs*>(&graph_.potts_pairs)}) {
       pairs->first.clear();
       pairs->second.clear();
@@ -122,6 +125,7 @@ class Compiler {
   void number_free_variables() {
     const std::size_t count = model_.variable_count();
     graph_.variable_names = model_.variable_names;
+    if (std::find(clamped_.begin(), clamped_.end(), true) == clamped_.end()) return keep_numbers();
     graph_.free_variable.resize(count);
     graph_.model_variable.reserve(count);
     graph_.cardinalities.reserve(count);
@@ -140,7 +144,44 @@ class Compiler {
     graph_.unary.assign(graph_.unary_offsets.back(), 0.0);
   }
 
-  double* unary_of(VariableId free) { return graph_.unary.data() + graph_.unary_offsets[free]; }
+  // Every variable is free and keeps its number.
+  void keep_numbers() {
+    std::vector<VariableId> numbers(model_.variable_count());
+    std::iota(numbers.begin(), numbers.end(), VariableId{0});
+    graph_.model_variable = std::move(numbers);
+    graph_.free_variable = graph_.model_variable;
+    graph_.cardinalities = model_.cardinalities;
+    shares_unaries_ = has_one_unary_each();
+    if (shares_unaries_) {
+      graph_.unary_offsets = model_.unaries.offsets;
+      graph_.unary = model_.unaries.log_values;
+      return;
+    }
+    std::vector<std::size_t> offsets(graph_.size() + 1, 0);
+    for (std::size_t v = 0; v < graph_.size(); ++v) offsets[v + 1] = offsets[v] + graph_.cardinalities[v];
+    graph_.unary_offsets = std::move(offsets);
+    graph_.unary.assign(std::as_const(graph_).unary_offsets.back(), 0.0);
+  }
+
+  // Whether the model's unaries stand as those of a graph do: one for each variable, in order. A graph has sums from
+  // zero on, which are never the negative zero.
+  bool has_one_unary_each() const {
+    const Unaries& unaries = model_.unaries;
+    if (unaries.size() != model_.variable_count() || unaries.offsets.size() != unaries.size() + 1 ||
+        unaries.offsets.front() != 0 || unaries.log_values.size() != unaries.offsets.back())
+      return false;
+    bool fit = true;
+    for (std::size_t f = 0; f < unaries.size(); ++f)
+      fit &=
+          unaries.variables[f] == f && unaries.offsets[f + 1] - unaries.offsets[f] == model_.cardinalities[f];
+    for (double value : unaries.log_values)
+      fit &= std::bit_cast<std::uint64_t>(value) != std::bit_cast<std::uint64_t>(-0.0);
+    return fit;
+  }
+
+  double* unary_of(VariableId free) {
+    return graph_.unary.data() + std::as_const(graph_).unary_offsets[free];
+  }
 
   void check_value(double value, std::span<const VariableId> scope) const {
     if (std::isnan(value))
@@ -189,7 +230,7 @@ class Compiler {
       right &= unaries.variables[f] < graph_.size() && unaries.offsets[f] == 2 * f && std::isfinite(a) &&
                std::isfinite(b);
     }
-    if (!right) return false;
+    if (!right || shares_unaries_) return right;
     for (std::size_t f = 0; f < unaries.size(); ++f) {
       double* const unary = graph_.unary.data() + 2 * std::size_t{unaries.variables[f]};
       unary[0] += unaries.log_values[2 * f];
@@ -203,21 +244,23 @@ class Compiler {
     const SpinPairs& pairs = model_.spin_pairs;
     if (!all_binary_and_free()) return false;
     check_.ask();
-    bool right = true;
-    for (std::size_t p = 0; p < pairs.size(); ++p)
+    bool right = true, ordered = true;
+    for (std::size_t p = 0; p < pairs.size(); ++p) {
+      ordered &= pairs.first[p] < pairs.second[p];
       right &= pairs.first[p] < graph_.size() && pairs.second[p] < graph_.size() &&
                pairs.first[p] != pairs.second[p] && std::isfinite(pairs.couplings[p]);
+    }
     check_.ask();
     if (!right) return false;
-    SpinPairs& result = graph_.spin_pairs;
-    result.first.resize(pairs.size());
-    result.second.resize(pairs.size());
+    graph_.spin_pairs = pairs;
+    if (ordered) return true;
+    std::vector<VariableId> first(pairs.size()), second(pairs.size());
     for (std::size_t p = 0; p < pairs.size(); ++p) {
-      const VariableId a = pairs.first[p], b = pairs.second[p];
-      result.first[p] = std::min(a, b);
-      result.second[p] = std::max(a, b);
+      first[p] = std::min(pairs.first[p], pairs.second[p]);
+      second[p] = std::max(pairs.first[p], pairs.second[p]);
     }
-    result.couplings = pairs.couplings;
+    graph_.spin_pairs.first = std::move(first);
+    graph_.spin_pairs.second = std::move(second);
     return true;
   }
 
@@ -234,7 +277,7 @@ class Compiler {
       const VariableId free = graph_.free_variable[v];
       if (free == no_variable) {
         add_constant(values[graph_.clamped_value[v]], scope);
-      } else {
+      } else if (!shares_unaries_) {
         for (std::size_t k = 0; k < values.size(); ++k) unary_of(free)[k] += values[k];
       }
     }
@@ -504,6 +547,7 @@ class Compiler {
   StopCheck check_{control_, "the model", "was compiled"};
   Graph graph_;
   std::vector<bool> clamped_;
+  bool shares_unaries_ = false;  // they are in the graph already
   std::vector<VariableId> sliced_scope_;
   std::vector<double> sliced_values_;
   std::vector<std::size_t> strides_;
@@ -637,60 +681,6 @@ Tables all_tables(const Graph& graph) {
     tables.add_factor(scope, table->second);
   }
   return tables;
-}
-
-Adjacency adjacency(const Graph& graph) {
-  return adjacency(graph, no_control());
-}
-
-Adjacency adjacency(const Graph& graph, const RunControl& control) {
-  const std::size_t n = graph.size();
-  StopCheck check(control, "the neighbours of the variables", "were listed");
-  Adjacency result;
-  result.offsets.assign(n + 1, 0);
-  const auto for_each_edge = [&](auto&& visit) {
-    for (const Pairs* pairs :
-         {static_cast<const Pairs*>(&graph.spin_pairs), static_cast<const Pairs*>(&graph.potts_pairs)})
-      for (std::size_t f = 0; f < pairs->size(); ++f) visit(pairs->first[f], pairs->second[f]);
-    for (std::size_t f = 0; f < graph.tables.size(); ++f) {
-      const auto scope = graph.tables.scope(f);
-      for (std::size_t a = 0; a < scope.size(); ++a)
-        for (std::size_t b = a + 1; b < scope.size(); ++b) visit(scope[a], scope[b]);
-    }
-    for (std::size_t g = 0; g < graph.gates.size(); ++g) {
-      const auto scope = graph.gates.scope(g);
-      for (std::size_t a = 0; a < scope.size(); ++a)
-        for (std::size_t b = a + 1; b < scope.size(); ++b) visit(scope[a], scope[b]);
-    }
-  };
-  for_each_edge([&](VariableId i, VariableId j) {
-    check.step();
-    ++result.offsets[i + 1];
-    ++result.offsets[j + 1];
-  });
-  for (std::size_t v = 0; v < n; ++v) result.offsets[v + 1] += result.offsets[v];
-  result.list.resize(result.offsets[n]);
-  std::vector<std::size_t> cursor(result.offsets.begin(), result.offsets.end() - 1);
-  for_each_edge([&](VariableId i, VariableId j) {
-    check.step();
-    result.list[cursor[i]++] = j;
-    result.list[cursor[j]++] = i;
-  });
-  std::size_t write = 0;
-  std::size_t begin = 0;
-  for (std::size_t v = 0; v < n; ++v) {
-    const std::size_t end = result.offsets[v + 1];
-    check.step(1 + end - begin);
-    std::sort(result.list.begin() + static_cast<std::ptrdiff_t>(begin),
-              result.list.begin() + static_cast<std::ptrdiff_t>(end));
-    const std::size_t row = write;
-    for (std::size_t e = begin; e < end; ++e)
-      if (write == row || result.list[write - 1] != result.list[e]) result.list[write++] = result.list[e];
-    begin = end;
-    result.offsets[v + 1] = write;
-  }
-  result.list.resize(write);
-  return result;
 }
 
 }  // namespace drover

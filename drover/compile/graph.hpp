@@ -20,16 +20,16 @@ namespace drover {
 
 struct Graph {
   std::vector<std::uint32_t> cardinalities;  ///< of the free variables, each >= 2
-  std::vector<std::size_t> unary_offsets;    ///< size + 1 entries
-  std::vector<double> unary;                 ///< log unary of every free variable; minus infinity allowed
+  SharedArray<std::size_t> unary_offsets;    ///< size + 1 entries
+  SharedArray<double> unary;                 ///< log unary of every free variable; minus infinity allowed
   SpinPairs spin_pairs;
   PottsPairs potts_pairs;
   Tables tables;
   Gates gates;
   double log_constant = 0;
 
-  std::vector<VariableId> model_variable;   ///< free variable -> variable of the model
-  std::vector<VariableId> free_variable;    ///< variable of the model -> free variable, or no_variable
+  SharedArray<VariableId> model_variable;   ///< free variable -> variable of the model
+  SharedArray<VariableId> free_variable;    ///< variable of the model -> free variable, or no_variable
   std::vector<Value> clamped_value;         ///< per variable of the model; meaningful where it is not free
   std::vector<std::string> variable_names;  ///< of the model's variables, for messages; may be empty
 

@@ -72,13 +72,15 @@ std::optional<Lattice> try_width(const Pairs& pairs, std::size_t width) {
   lattice.height = size / width;
   lattice.right.assign(size, 0.0f);
   lattice.down.assign(size, 0.0f);
+  std::size_t row = 0;  // the first place of the row that i is in: no division for every pair
   const bool fits = pairs.all([&](std::size_t i, std::size_t j, float weight) {
     const std::size_t step = j - i;
+    if (i - row >= width) row = i / width * width;
     if (step == width) {
       lattice.down[i] = weight;
-    } else if (step == 1 && j % width != 0) {
+    } else if (step == 1 && j != row + width) {
       lattice.right[i] = weight;
-    } else if (step == width - 1 && i % width == 0) {
+    } else if (step == width - 1 && i == row) {
       lattice.right[j] = weight;
       lattice.periodic_x = true;
     } else if (step == size - width && i < width) {

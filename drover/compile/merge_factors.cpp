@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <map>
+#include <span>
 #include <tuple>
+#include <utility>
 
 #include "drover/core/error.hpp"
 #include "drover/core/stop_check.hpp"
@@ -46,6 +48,7 @@ bool clearly_distinct(const Pairs& pairs) {
 
 // Keeps the pairs with keep[p] != 0.
 void remove_pairs(Pairs& pairs, const std::vector<char>& keep) {
+  if (std::ranges::find(keep, 0) == keep.end()) return;
   std::size_t kept = 0;
   for (std::size_t p = 0; p < pairs.size(); ++p) {
     if (!keep[p]) continue;
@@ -65,11 +68,13 @@ StopCheck compile_check(const RunControl& control) {
 // Requires first < second in every pair.
 void merge_pairs(Pairs& pairs, std::size_t variables, const RunControl& control) {
   if (clearly_distinct(pairs)) return;
+  const std::span<const VariableId> firsts = std::as_const(pairs).first,
+                                    seconds = std::as_const(pairs).second;
   std::vector<std::size_t> begins(variables + 1, 0);
-  for (VariableId v : pairs.first) ++begins[v + 1];
+  for (VariableId v : firsts) ++begins[v + 1];
   for (std::size_t v = 0; v < variables; ++v) begins[v + 1] += begins[v];
   std::vector<std::size_t> by_first(pairs.size()), next(begins.begin(), begins.end() - 1);
-  for (std::size_t p = 0; p < pairs.size(); ++p) by_first[next[pairs.first[p]]++] = p;
+  for (std::size_t p = 0; p < pairs.size(); ++p) by_first[next[firsts[p]]++] = p;
   std::vector<VariableId> joined_with(variables,
                                       no_variable);  // the last first variable seen with this second
   std::vector<std::size_t> pair_of(variables);
@@ -77,7 +82,7 @@ void merge_pairs(Pairs& pairs, std::size_t variables, const RunControl& control)
   StopCheck check = compile_check(control);
   for (std::size_t p : by_first) {
     check.step();
-    const VariableId i = pairs.first[p], j = pairs.second[p];
+    const VariableId i = firsts[p], j = seconds[p];
     if (joined_with[j] == i) {
       pairs.couplings[pair_of[j]] += pairs.couplings[p];
       keep[p] = 0;

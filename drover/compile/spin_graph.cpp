@@ -43,19 +43,20 @@ void put_ascending(const Pairs& pairs, std::vector<std::size_t>&& offsets, SpinG
 SpinTerms spin_terms(const Graph& graph) {
   assert(graph.is_spin());
   SpinTerms terms;
-  terms.log_constant = graph.log_constant;
+  double log_constant = graph.log_constant;  // apart from the biases, so that it stays in a register
   terms.bias.resize(graph.size());
   for (std::size_t i = 0; i < graph.size(); ++i) {
     terms.bias[i] = graph.unary[2 * i + 1] - graph.unary[2 * i];
-    terms.log_constant += graph.unary[2 * i];
+    log_constant += graph.unary[2 * i];
   }
   const SpinPairs& pairs = graph.spin_pairs;
   for (std::size_t p = 0; p < pairs.size(); ++p) {
     const double coupling = pairs.couplings[p];
-    terms.log_constant += coupling;
+    log_constant += coupling;
     terms.bias[pairs.first[p]] -= 2 * coupling;
     terms.bias[pairs.second[p]] -= 2 * coupling;
   }
+  terms.log_constant = log_constant;
   return terms;
 }
 

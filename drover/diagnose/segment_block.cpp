@@ -23,12 +23,12 @@ using DoubleVector = hn::Vec<Double>;
 class LaneFigures {
  public:
   LaneFigures(const SegmentBlock& block, std::size_t first, double* HWY_RESTRICT sums)
-      : block_(block), means_(block.means + first), sums_(sums) {}
+      : block_(block), first_(first), sums_(sums) {}
 
   HWY_INLINE void run(double* HWY_RESTRICT mean_of_all, double* HWY_RESTRICT rhat, double* HWY_RESTRICT ess,
                       double* HWY_RESTRICT mcse) {
     const Double d;
-    const std::size_t count = block_.segments, chains = block_.chains, half = count / 2;
+    const std::size_t count = block_.segments.size(), chains = block_.chains, half = count / 2;
     const auto chain_number = static_cast<double>(chains), segment_number = static_cast<double>(count);
     // Per chain: the sum over all segments, over its first and over its second half.
     auto total = hn::Zero(d), least = hn::Set(d, 2.0), most = hn::Set(d, -1.0);
@@ -86,8 +86,7 @@ class LaneFigures {
   HWY_INLINE DoubleVector at(std::size_t segment, std::size_t chain) const {
     const Double d;
     const hn::Rebind<float, Double> f;
-    return hn::PromoteTo(
-        d, hn::LoadU(f, means_ + segment * block_.segment_stride + chain * block_.chain_stride));
+    return hn::PromoteTo(d, hn::LoadU(f, block_.segments[segment] + chain * block_.chain_stride + first_));
   }
   HWY_INLINE void put(std::size_t kind, std::size_t chain, DoubleVector value) const {
     hn::StoreU(value, Double(), sums_ + (kind * block_.chains + chain) * lanes);
@@ -102,7 +101,7 @@ class LaneFigures {
   HWY_INLINE DoubleVector rhat_of(DoubleVector mean) const {
     const Double d;
     const auto nothing = hn::Set(d, not_a_number);
-    const std::size_t half = block_.segments / 2;
+    const std::size_t half = block_.segments.size() / 2;
     const double length = block_.draws_per_segment * static_cast<double>(half);
     const double halves = 2 * static_cast<double>(block_.chains);
     if (half == 0 || length < 2) return nothing;
@@ -129,7 +128,8 @@ class LaneFigures {
   // Batches of `group` segments, those left over at the start of a chain not used.
   HWY_INLINE DoubleVector variance_of_batches(std::size_t group) const {
     const Double d;
-    const std::size_t count = block_.segments, batches = count / group, start = count - batches * group;
+    const std::size_t count = block_.segments.size(), batches = count / group,
+                      start = count - batches * group;
     const auto share = hn::Set(d, 1 / static_cast<double>(group));
     const auto whole = hn::Set(d, static_cast<double>(batches * group));
     auto squares = hn::Zero(d);
@@ -151,7 +151,7 @@ class LaneFigures {
   }
 
   const SegmentBlock& block_;
-  const float* means_;
+  std::size_t first_;
   double* sums_;
 };
 
@@ -169,7 +169,7 @@ namespace drover {
 HWY_EXPORT(block_figures);
 
 void figures_of_block(const SegmentBlock& block, std::vector<double>& room, BlockFigures& figures) {
-  if (block.chains == 0 || block.segments == 0) {
+  if (block.chains == 0 || block.segments.empty()) {
     for (double* list : {figures.mean, figures.rhat, figures.ess, figures.mcse})
       std::fill_n(list, SegmentBlock::width, not_a_number);
     return;

@@ -3,21 +3,19 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
 #include <vector>
 
 namespace drover {
 
-/// The mean over segment s of chain c of entry e is means[s * segment_stride + c * chain_stride + e]; all
-/// finite, in [0, 1].
+/// The mean over segment s of chain c of entry e is segments[s][c * chain_stride + e]; all finite, in [0, 1].
 struct SegmentBlock {
   static constexpr std::size_t width = 16;  ///< entries
 
-  const float* means = nullptr;
+  std::span<const float* const> segments;
   std::size_t chains = 0;
-  std::size_t segments = 0;
   double draws_per_segment = 1;
   std::size_t chain_stride = 0;
-  std::size_t segment_stride = 0;
 };
 
 struct BlockFigures {

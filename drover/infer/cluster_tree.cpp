@@ -71,16 +71,6 @@ void add_into(std::span<const std::uint32_t> cardinalities, std::span<const std:
 
 }  // namespace
 
-double ClusterTree::message_entries() const {
-  double total = 0;
-  for (std::size_t c = 0; c < size(); ++c) {
-    double entries = 1;
-    for (std::uint32_t v : separator(c)) entries *= cardinalities[v];
-    total += entries;
-  }
-  return total;
-}
-
 double ClusterTree::table_entries() const {
   double total = 0;
   for (std::size_t c = 0; c < size(); ++c) {

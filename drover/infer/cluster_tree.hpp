@@ -49,8 +49,7 @@ struct ClusterTree {
   std::span<const std::uint32_t> children(std::size_t c) const {
     return {child_list.data() + child_offsets[c], child_offsets[c + 1] - child_offsets[c]};
   }
-  /// Entries of all messages together, and of all cluster tables; may be beyond any machine.
-  double message_entries() const;
+  /// Entries of all cluster tables together; may be beyond any machine.
   double table_entries() const;
 };
 

@@ -28,16 +28,23 @@ OrderOptions order_options(const ExactOptions& options) {
   return result;
 }
 
-// Messages upward, the same again for the way down or for maxima, the unions of projections.hpp in two
-// clusters at a time (an eighth of the largest each), and the bookkeeping of every cluster.
+// Messages upward; those downward that wait for their cluster to be visited, depth first as one thread goes; the unions of
+// projections.hpp in two clusters at a time (an eighth of the largest each), and the bookkeeping of every cluster.
 double predict_bytes(const ClusterTree& tree) {
-  double largest = 0;
-  for (std::size_t c = 0; c < tree.size(); ++c) {
-    double entries = 1;
-    for (std::uint32_t v : tree.scope(c)) entries *= tree.cardinalities[v];
-    largest = std::max(largest, entries);
+  const auto entries = [&](std::span<const std::uint32_t> scope) {
+    double product = 1;
+    for (std::uint32_t v : scope) product *= tree.cardinalities[v];
+    return product;
+  };
+  double messages = 0, largest = 0, down = 0, most_down = 0;
+  for (std::size_t c = tree.size(); c-- > 0;) {
+    messages += entries(tree.separator(c));
+    largest = std::max(largest, entries(tree.scope(c)));
+    for (std::uint32_t child : tree.children(c)) down += entries(tree.separator(child));
+    most_down = std::max(most_down, down);
+    if (tree.parent[c] != no_node) down -= entries(tree.separator(c));
   }
-  return sizeof(double) * (2 * tree.message_entries() + 2 * largest / 8) +
+  return sizeof(double) * (messages + most_down + 2 * largest / 8) +
          static_cast<double>(sizeof(std::uint32_t) * tree.scopes.size() + 256 * tree.size());
 }
 

@@ -45,7 +45,7 @@ struct ExactOptions {
 /// What exact inference would take; costs an elimination order and no tables.
 struct ExactPlan {
   EliminationOrder order;
-  double predicted_bytes = 0;       ///< peak of marginals(), map() and sample() together, an upper bound
+  double predicted_bytes = 0;       ///< peak of log_z(), marginals(), map() or sample() of a new tree
   double predicted_operations = 0;  ///< table entries visited by log Z; marginals take some three times that
   bool fits(std::size_t memory_limit_bytes) const {
     return order.exact && predicted_bytes <= static_cast<double>(memory_limit_bytes);

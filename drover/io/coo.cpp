@@ -107,8 +107,7 @@ class CooReader {
       if (i == j) {
         add_field(i, value);
       } else {
-        model_.spin_pairs.add(i, j, value);
-        line_of_pair_.push_back(line);
+        add_pair(i, j, value, line);
       }
       if (next_word()) source_.fail_expected("the end of the line");
     } else {
@@ -117,9 +116,36 @@ class CooReader {
     if (!source_.token().empty()) source_.skip_line();  // a comment
   }
 
+  void add_pair(VariableId i, VariableId j, double coupling, std::uint32_t line) {
+    SpinPairs& pairs = model_.spin_pairs;
+    const auto pair = static_cast<std::uint32_t>(pairs.size());
+    if (runs_.empty() || line - runs_.back().line != pair - runs_.back().pair) runs_.push_back({pair, line});
+    pairs.add(i, j, coupling);
+    // As many as the rest of the file holds when it goes on like this.
+    if (pair == 0) first_pair_at_ = source_.consumed();
+    if (pair + 1 != first_look || source_.size_hint() <= source_.consumed()) return;
+    const std::uint64_t left = source_.size_hint() - source_.consumed();
+    const std::uint64_t expected = pairs.size() + left * pair / (source_.consumed() - first_pair_at_);
+    pairs.first.reserve(expected);
+    pairs.second.reserve(expected);
+    pairs.couplings.reserve(expected);
+  }
+
+  std::uint32_t line_of(std::uint32_t pair) const {
+    const auto after = std::ranges::upper_bound(runs_, pair, {}, &Run::pair);
+    return after[-1].line + (pair - after[-1].pair);
+  }
+
   void add_field(VariableId i, double field) {
+    Unaries& unaries = model_.unaries;
+    if (unaries.size() == first_look && declared_) {
+      const std::uint64_t believable = std::min(*declared_, source_.size_hint() / least_line);
+      unaries.variables.reserve(believable);
+      unaries.offsets.reserve(believable + 1);
+      unaries.log_values.reserve(2 * believable);
+    }
     const double values[2] = {-field, field};
-    model_.unaries.add(i, values);
+    unaries.add(i, values);
   }
 
   void check_duplicates() const {
@@ -129,18 +155,27 @@ class CooReader {
     for (std::size_t k = 1; k < order.size(); ++k) {
       const std::uint32_t a = order[k - 1], b = order[k];
       if (pair_key(pairs.first[a], pairs.second[a]) != pair_key(pairs.first[b], pairs.second[b])) continue;
-      fail_at({source_.name(), line_of_pair_[b]},
+      fail_at({source_.name(), line_of(b)},
               fmt::format("expected each pair once, found {} and {} again (first in line {})", pairs.first[b],
-                          pairs.second[b], line_of_pair_[a]));
+                          pairs.second[b], line_of(a)));
     }
   }
+
+  /// After so many fields or pairs room is made for as many as there may be.
+  static constexpr std::uint32_t first_look = 4096;
+  static constexpr std::uint64_t least_line = 4;  ///< characters: "0 1"
 
   TextSource& source_;
   Model model_;
   std::uint64_t named_ = 0;
   std::optional<std::uint64_t> declared_;
   std::uint64_t lines_ = 0;
-  std::vector<std::uint32_t> line_of_pair_;
+  /// Pairs in lines that follow each other, from the first of them on.
+  struct Run {
+    std::uint32_t pair, line;
+  };
+  std::vector<Run> runs_;
+  std::uint64_t first_pair_at_ = 0;
 };
 
 // What is left of the model after everything is a coupling, a field or a constant.

@@ -87,22 +87,31 @@ class FgReader {
     if (listed > entries)
       source_.fail_expected(fmt::format("at most {} entries for factor {}", entries, factor));
 
-    std::vector<double>& values = arity == 1 ? model_.unaries.log_values : model_.tables.log_values;
+    if (arity == 1) {
+      read_values(factor, listed, entries, model_.unaries.log_values);
+      model_.unaries.variables.push_back(scope_[0]);
+      model_.unaries.offsets.push_back(model_.unaries.log_values.size());
+      return;
+    }
+    std::vector<double>& values = model_.tables.log_values;
+    read_values(factor, listed, entries, values);
+    if (arity == 0) {
+      model_.log_constant += values.back();
+      values.pop_back();
+    } else {
+      model_.tables.add_factor(scope_, ties_.close_table(model_.tables));
+    }
+  }
+
+  /// Appends the table of a factor.
+  template <class Array>
+  void read_values(std::size_t factor, std::uint64_t listed, std::size_t entries, Array& values) {
     const std::size_t begin = values.size();
     values.resize(begin + entries, std::numeric_limits<double>::quiet_NaN());  // NaN: not listed yet
     const bool possible = read_entries(listed, values.data() + begin, entries);
     if (!possible)
       source_.fail(
           fmt::format("expected a positive entry in factor {} (counted from 0), found only zeros", factor));
-    if (arity == 0) {
-      model_.log_constant += values.back();
-      values.pop_back();
-    } else if (arity == 1) {
-      model_.unaries.variables.push_back(scope_[0]);
-      model_.unaries.offsets.push_back(values.size());
-    } else {
-      model_.tables.add_factor(scope_, ties_.close_table(model_.tables));
-    }
   }
 
   std::uint32_t read_states(VariableId v) {

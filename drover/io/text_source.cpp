@@ -184,6 +184,14 @@ std::uint64_t TextSource::token_as_count(const char* what, std::uint64_t limit) 
 double TextSource::token_as_number(const char* what) {
   const char* begin = token_.data();
   const char* end = begin + token_.size();
+  if (token_.size() - 1 <
+      15) {  // digits alone, so few that a double holds them: numbers of variables, mostly
+    std::uint64_t whole = 0;
+    const char* digit = begin;
+    for (; digit != end && *digit >= '0' && *digit <= '9'; ++digit)
+      whole = 10 * whole + static_cast<std::uint64_t>(*digit - '0');
+    if (digit == end) return static_cast<double>(whole);
+  }
   if (token_.size() > 1 && *begin == '+' && begin[1] != '-') ++begin;
   double value = 0;
   const auto [stop, error] = std::from_chars(begin, end, value);

@@ -188,7 +188,8 @@ class UaiReader {
     table_line_ = source_.line();
   }
 
-  void read_entries(std::size_t factor, std::size_t entries, std::vector<double>& log_values) {
+  template <class Array>
+  void read_entries(std::size_t factor, std::size_t entries, Array& log_values) {
     read_count(factor, entries);
     bool possible = false;
     for (std::size_t e = 0; e < entries; ++e) {

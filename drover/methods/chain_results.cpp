@@ -109,13 +109,14 @@ void warn_of_rounded_samples(const InferenceOptions& options, SampleResult& resu
                   *options.samples, result.chains));
 }
 
-void fill_marginals(const Graph& graph, const SegmentStore& store, MarginalsResult& result) {
+void fill_marginals(const Graph& graph, const SegmentStore& store, bool every_diagnosis,
+                    MarginalsResult& result) {
   const EntryOffsets offsets(graph);
   const std::size_t n = graph.size();
   result.marginals.assign(graph.cardinalities, 0);
   result.mcse.assign(graph.cardinalities, 0);
-  result.rhat.assign(n, not_known);
-  result.ess.assign(n, not_known);
+  result.rhat.assign(every_diagnosis ? n : 0, not_known);
+  result.ess.assign(every_diagnosis ? n : 0, not_known);
   std::mutex adding;
   std::size_t still = 0;
   parallel_for(IndexRange(0, n, 1024), [&](const IndexRange& range) {
@@ -130,7 +131,7 @@ void fill_marginals(const Graph& graph, const SegmentStore& store, MarginalsResu
       const std::span<double> p = result.marginals[v];
       const std::span<double> error = result.mcse[v];
       const bool binary = graph.cardinalities[v] == 2;
-      double total = 0;
+      double total = 0, rhat = not_known, ess = not_known;
       bool moved = false;
       for (std::size_t e = offsets[v] - first; e < offsets[v + 1] - first; ++e) {
         const EntryDiagnostics& one = figures[e];
@@ -139,8 +140,8 @@ void fill_marginals(const Graph& graph, const SegmentStore& store, MarginalsResu
         total += p[k];
         error[k] = one.mcse;
         moved |= !std::isnan(one.mcse);
-        result.rhat[v] = larger(result.rhat[v], one.rhat);
-        result.ess[v] = smaller(result.ess[v], one.ess);
+        rhat = larger(rhat, one.rhat);
+        ess = smaller(ess, one.ess);
         worst.mcse_max = larger(worst.mcse_max, one.mcse);
       }
       if (binary) {
@@ -149,8 +150,9 @@ void fill_marginals(const Graph& graph, const SegmentStore& store, MarginalsResu
       } else if (total > 0) {
         for (double& probability : p) probability /= total;  // sums of single-precision numbers
       }
-      worst.rhat_max = larger(worst.rhat_max, result.rhat[v]);
-      worst.ess_min = smaller(worst.ess_min, result.ess[v]);
+      if (every_diagnosis) result.rhat[v] = rhat, result.ess[v] = ess;
+      worst.rhat_max = larger(worst.rhat_max, rhat);
+      worst.ess_min = smaller(worst.ess_min, ess);
       still_here += moved ? 0 : 1;
     }
     const std::scoped_lock lock(adding);

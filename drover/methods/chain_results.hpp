@@ -11,8 +11,10 @@ void note_resolved(const ChainOptions& options, RunFacts& facts);
 /// Chains, sweeps, burn-in and updates of a run, and a warning when the time limit cut its burn-in.
 void fill_facts(const ChainRun& run, RunFacts& facts);
 
-/// Fills marginals, errors, R-hat, ESS, convergence and their warnings from the store.
-void fill_marginals(const Graph& graph, const SegmentStore& store, MarginalsResult& result);
+/// Fills marginals, errors, convergence and their warnings from the store; R-hat and ESS of every variable where that is
+/// wanted.
+void fill_marginals(const Graph& graph, const SegmentStore& store, bool every_diagnosis,
+                    MarginalsResult& result);
 /// The same for a store of means, one entry per variable.
 void fill_means(const SegmentStore& store, MarginalsResult& result);
 void fill_trace(const ScoreTrace& trace, std::uint32_t chains, std::uint64_t burn_in,

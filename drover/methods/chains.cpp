@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
+#include <utility>
 
 #include "drover/core/checksum.hpp"
 #include "drover/core/error.hpp"
@@ -221,16 +223,12 @@ void run_with_checkpoints(ChainRun& run, const Problem& problem, std::string_vie
   run.finish();
 }
 
-/// What a run that has ended says of the marginals.
-MarginalsResult marginals_of(const ChainRun& run, const Problem& problem) {
+/// What a run that has ended says of itself.
+MarginalsResult course_of(const ChainRun& run) {
   const ChainOptions& options = run.options();
   MarginalsResult result;
   note_resolved(options, result);
   fill_facts(run, result);
-  if (run.sums_values())
-    fill_means(run.store(), result);
-  else
-    fill_marginals(problem.graph(), run.store(), result);
   fill_trace(run.trace(), options.chains, run.burn_in(), result);
   result.rhat_over_time.series.resize(1);
   for (const ConvergencePoint& point : run.convergence()) {
@@ -242,14 +240,38 @@ MarginalsResult marginals_of(const ChainRun& run, const Problem& problem) {
   return result;
 }
 
+/// ... and of the marginals.
+void fill_estimates(const SegmentStore& store, bool of_values, const Problem& problem,
+                    MarginalsResult& result) {
+  if (of_values)
+    fill_means(store, result);
+  else
+    fill_marginals(problem.graph(), store, problem.options().every_diagnosis, result);
+}
+
 class MarginalsTask final : public ChainTask {
  public:
   MarginalsTask(const Problem& problem, const ChainOptions& options, const RunControl& control)
       : problem_(problem), options_(options), control_(control) {}
 
-  void not_converged() override { result.converged = false; }
+  void not_converged() override { converges_ = false; }
 
-  MarginalsResult result;
+  /// To be called when the sampler is done: the memory of its kernel then serves the result.
+  MarginalsResult finish() {
+    if (!control_.ranks().is_first()) return std::move(result_);
+    // What the estimates have to say comes before what the sampler has.
+    const Details details = std::exchange(result_.details, {});
+    std::vector<std::string> later(result_.warnings.begin() + static_cast<std::ptrdiff_t>(warnings_of_run_),
+                                   result_.warnings.end());
+    result_.warnings.resize(warnings_of_run_);
+    fill_estimates(store_, of_values_, problem_, result_);
+    if (joints_) joints_->fill(result_);
+    if (problem_.options().check && !of_values_) check_against_exact(problem_, result_, control_);
+    std::ranges::move(later, std::back_inserter(result_.warnings));
+    for (const auto& [name, value] : details.entries()) result_.details[name] = value;
+    result_.converged &= converges_;
+    return std::move(result_);
+  }
 
  private:
   RunFacts& go(std::string_view name, std::unique_ptr<ChainStates> states, const SeeRun& see) override {
@@ -258,26 +280,32 @@ class MarginalsTask final : public ChainTask {
       check_estimate_memory(problem_, shape.entries, shape.lanes, options_);
     ChainRun run(std::move(states), options_, control_);
     if (!problem_.start().empty()) run.start_at(problem_.start());
-    std::optional<JointCounter> joints;
     DrawCallback on_draw;
     if (JointCounter::wanted(problem_)) {
-      joints.emplace(problem_, options_.chains);
-      on_draw = [&](std::uint32_t chain, std::span<const Value> x, double) { joints->count(chain, x); };
+      joints_.emplace(problem_, options_.chains);
+      on_draw = [&](std::uint32_t chain, std::span<const Value> x, double) { joints_->count(chain, x); };
     }
     run_with_checkpoints(run, problem_, name, Task::marginals, control_, on_draw, false);
     run.gather(false);
-    if (joints) joints->add_up(control_.ranks());
-    if (!control_.ranks().is_first()) return result;
+    if (joints_) joints_->add_up(control_.ranks());
+    if (!control_.ranks().is_first()) return result_;
     if (see) see(run);
-    result = marginals_of(run, problem_);
-    if (joints) joints->fill(result);
-    if (problem_.options().check && !run.sums_values()) check_against_exact(problem_, result, control_);
-    return result;
+    result_ = course_of(run);
+    warnings_of_run_ = result_.warnings.size();
+    of_values_ = run.sums_values();
+    store_ = run.take_store();
+    return result_;
   }
 
   const Problem& problem_;
   const ChainOptions& options_;
   const RunControl& control_;
+  MarginalsResult result_;
+  std::size_t warnings_of_run_ = 0;
+  std::optional<JointCounter> joints_;
+  SegmentStore store_;
+  bool of_values_ = false;
+  bool converges_ = true;
 };
 
 class SampleTask final : public ChainTask {
@@ -346,7 +374,9 @@ class LiveTask final : public ChainTask, public LiveChains {
   double best_log_score() const override { return run_->best_log_score(); }
   MarginalsResult result() override {
     run_->finish();
-    return marginals_of(*run_, problem_);
+    MarginalsResult result = course_of(*run_);
+    fill_estimates(run_->store(), run_->sums_values(), problem_, result);
+    return result;
   }
   void release() override { run_.reset(); }
 
@@ -406,7 +436,7 @@ MarginalsResult chain_marginals(const ChainSampler& sampler, const Problem& prob
       chain_options(problem, Task::marginals, chains, update_cost_of(sampler, problem));
   MarginalsTask task(problem, options, control);
   sampler.run(problem, options, control, task);
-  return std::move(task.result);
+  return task.finish();
 }
 
 SampleResult chain_sample(const ChainSampler& sampler, const Problem& problem, const RunControl& control,

@@ -34,6 +34,21 @@ std::uint32_t chains_of(const Method& method, const Problem& problem, Task task)
       task == Task::sample ? chains_for_samples(wanted_samples(problem.options()), usual) : usual);
 }
 
+struct PlannedDraws {
+  std::uint64_t burn_in, kept;
+};
+
+/// Of every chain, as far as they are known: a run that is not told how long it is to be fills its segments. Those of samples are
+/// short or long by the burn-in: without one at hand, as short as they may be.
+PlannedDraws planned_draws(const Problem& problem, Task task, std::uint32_t chains) {
+  const Chains& asked = problem.options().chains;
+  const std::uint64_t usual = task == Task::sample ? 0 : usual_burn_in(problem, chains, 1);
+  return {asked.burn_in.value_or(usual) / asked.thin,
+          asked.sweeps           ? *asked.sweeps / asked.thin
+          : task == Task::sample ? (wanted_samples(problem.options()) + chains - 1) / chains
+                                 : SegmentStore::unknown_draws};
+}
+
 double bytes_with(const MemoryPrice& price, const Problem& problem, Task task, std::uint32_t chains) {
   const Graph& graph = problem.graph();
   SweepSize size = sweep_size(graph);
@@ -56,10 +71,12 @@ double bytes_with(const MemoryPrice& price, const Problem& problem, Task task, s
   const bool means =
       long_chains && price.method == "gibbs" && !price.spins && !problem.options().state_values.empty();
   for (std::uint32_t states : graph.cardinalities) entries += means || states == 2 ? 1 : states;
+  const PlannedDraws draws = planned_draws(problem, task, chains);
   return bytes +
          held * (price.per_state_of_chain * static_cast<double>(graph.unary.size()) +
                  sizeof(float) * static_cast<double>(entries)) +
-         static_cast<double>(SegmentStore::planned_bytes(entries, chains, ChainOptions().estimator_memory));
+         static_cast<double>(SegmentStore::planned_bytes(entries, chains, ChainOptions().estimator_memory,
+                                                         draws.burn_in, draws.kept));
 }
 
 }  // namespace
@@ -87,41 +104,41 @@ std::span<const MemoryPrice> memory_prices() {
   static constexpr std::array rows = {
       MemoryPrice{"exact", true, 1, 0, 20, 0, 0},
       MemoryPrice{"exact", false, 1, 0, 20, 8, 0},
-      MemoryPrice{"max-flow", true, 1, 0, 7, 0, 0},
-      MemoryPrice{"gibbs", true, 64, 0, 6, 0, 0.5},
+      MemoryPrice{"max-flow", true, 1, 0, 17, 0, 0},
+      MemoryPrice{"gibbs", true, 64, 0, 14, 0, 0.5},
       MemoryPrice{"gibbs", false, 64, 0, 0, 30, 0.5},
       MemoryPrice{"blocked-gibbs", true, 64, 170, 0, 0, 6.1},
       MemoryPrice{"blocked-gibbs", false, 64, 170, 0, 8, 28},
-      MemoryPrice{"tempering", true, 1, 0, 6, 0, 160},
+      MemoryPrice{"tempering", true, 1, 0, 14, 0, 160},
       MemoryPrice{"tempering", false, 1, 0, 0, 30, 180},
-      MemoryPrice{"ais", true, 1, 0, 40, 0, 0},
+      MemoryPrice{"ais", true, 1, 0, 50, 0, 0},
       MemoryPrice{"ais", false, 1, 0, 8, 28, 0},
-      MemoryPrice{"annealed-gibbs", true, 1, 0, 38, 0, 0},
+      MemoryPrice{"annealed-gibbs", true, 1, 0, 64, 0, 0},
       MemoryPrice{"annealed-gibbs", false, 1, 0, 12, 27, 0},
-      MemoryPrice{"icm", true, 1, 0, 5, 0, 0},
+      MemoryPrice{"icm", true, 1, 0, 12, 0, 0},
       MemoryPrice{"icm", false, 1, 0, 3, 4, 0},
       MemoryPrice{"herded-gibbs", true, 1, 0, 20, 0, 1},
       MemoryPrice{"herded-gibbs", false, 1, 0, 20, 8, 1},
       MemoryPrice{"gwg", true, 1, 0, 6, 0, 9.2},
       MemoryPrice{"pmp", true, 1, 0, 0, 0, 0},
       MemoryPrice{"pmp", false, 1, 0, 52, 0, 0},
-      MemoryPrice{"bp", true, 1, 0, 44, 0, 0},
+      MemoryPrice{"bp", true, 1, 0, 57, 0, 0},
       MemoryPrice{"bp", false, 1, 0, 30, 0, 0},
-      MemoryPrice{"max-product", true, 1, 0, 44, 0, 0},
+      MemoryPrice{"max-product", true, 1, 0, 57, 0, 0},
       MemoryPrice{"max-product", false, 1, 0, 26, 0, 0},
-      MemoryPrice{"trw", true, 1, 0, 120, 0, 0},
+      MemoryPrice{"trw", true, 1, 0, 130, 0, 0},
       MemoryPrice{"trw", false, 1, 0, 62, 0, 0},
-      MemoryPrice{"mplp", true, 1, 0, 17, 0, 0},
+      MemoryPrice{"mplp", true, 1, 0, 28, 0, 0},
       MemoryPrice{"mplp", false, 1, 0, 14, 0, 0},
       MemoryPrice{"lp", true, 1, 0, 400, 0, 0},
-      MemoryPrice{"lp", false, 1, 0, 0, 460, 0},
+      MemoryPrice{"lp", false, 1, 0, 150, 460, 0},
       MemoryPrice{"primal-dual", true, 64, 100, 0, 0, 0},
       MemoryPrice{"primal-dual", false, 16, 0, 0, 0, 16.3},
-      MemoryPrice{"primal-dual logz", true, 1, 0, 42, 0, 0},
+      MemoryPrice{"primal-dual logz", true, 1, 0, 54, 0, 0},
       MemoryPrice{"tree-primal-dual", true, 16, 0, 0, 0, 17},
       MemoryPrice{"tree-primal-dual", false, 16, 0, 0, 0, 16.4},
-      MemoryPrice{"primal-dual-em", true, 1, 0, 18, 0, 0},
-      MemoryPrice{"primal-dual-mean-field", true, 1, 0, 22, 0, 0},
+      MemoryPrice{"primal-dual-em", true, 1, 0, 28, 0, 0},
+      MemoryPrice{"primal-dual-mean-field", true, 1, 0, 34, 0, 0},
       MemoryPrice{"swendsen-wang", true, 1, 0, 0, 0, 18},
       MemoryPrice{"swendsen-wang", false, 1, 0, 0, 0, 1},
       MemoryPrice{"swendsen-wang logz", true, 1, 0, 148, 0, 0},
@@ -130,7 +147,7 @@ std::span<const MemoryPrice> memory_prices() {
       MemoryPrice{"partial-swendsen-wang", false, 1, 0, 0, 0, 13.5},
       MemoryPrice{"generalized-swendsen-wang", true, 1, 0, 0, 0, 12.9},
       MemoryPrice{"generalized-swendsen-wang", false, 1, 0, 0, 0, 3.2},
-      MemoryPrice{"mean-field", true, 1, 0, 7, 0, 0},
+      MemoryPrice{"mean-field", true, 1, 0, 11, 0, 0},
       MemoryPrice{"mean-field", false, 1, 0, 10, 2, 0},
   };
   return rows;

@@ -5,6 +5,7 @@
 #include <array>
 #include <cassert>
 #include <cmath>
+#include <limits>
 #include <set>
 #include <sstream>
 #include <unordered_map>
@@ -148,16 +149,31 @@ const ConnectivityReport& Problem::connectivity() const {
   return *connectivity_;
 }
 
+namespace {
+
+/// The largest finite value in absolute terms. Four at once: each maximum waits for the one before it.
+double largest_finite(std::span<const double> values) {
+  std::array<double, 4> largest{};
+  const auto take = [&](double& most, double value) {
+    const double size = std::abs(value);
+    most = size > most && size <= std::numeric_limits<double>::max() ? size : most;
+  };
+  const std::size_t whole = values.size() / 4 * 4;
+  for (std::size_t i = 0; i < whole; i += 4)
+    for (std::size_t k = 0; k < 4; ++k) take(largest[k], values[i + k]);
+  for (std::size_t i = whole; i < values.size(); ++i) take(largest[0], values[i]);
+  return *std::ranges::max_element(largest);
+}
+
+}  // namespace
+
 double Problem::largest_log_factor() const {
   const std::lock_guard lock(working_out_);
-  if (largest_log_factor_) return *largest_log_factor_;
-  double largest = 0;
-  for (const std::vector<double>* values : {&graph().unary, &graph().spin_pairs.couplings,
-                                            &graph().potts_pairs.couplings, &graph().tables.log_values})
-    for (double value : *values)
-      if (std::isfinite(value)) largest = std::max(largest, std::abs(value));
-  largest_log_factor_ = largest;
-  return largest;
+  if (!largest_log_factor_)
+    largest_log_factor_ =
+        std::max({largest_finite(graph().unary), largest_finite(graph().spin_pairs.couplings),
+                  largest_finite(graph().potts_pairs.couplings), largest_finite(graph().tables.log_values)});
+  return *largest_log_factor_;
 }
 
 double Problem::largest_span() const {

@@ -221,8 +221,9 @@ Model ising(const Edges& edges, const Draw& coupling, const Draw& field, std::ui
   const Drawer coupling_of(coupling, seed, Purpose::coupling);
   model.spin_pairs.first = edges.first;
   model.spin_pairs.second = edges.second;
-  model.spin_pairs.couplings.resize(edges.size());
-  for (std::size_t e = 0; e < edges.size(); ++e) model.spin_pairs.couplings[e] = coupling_of(e);
+  std::vector<double> couplings(edges.size());
+  for (std::size_t e = 0; e < edges.size(); ++e) couplings[e] = coupling_of(e);
+  model.spin_pairs.couplings = std::move(couplings);
   const Drawer field_of(field, seed, Purpose::field);
   if (field_of.is_zero()) return model;
   model.unaries.variables.reserve(edges.variables);
@@ -273,8 +274,9 @@ Model potts(const Edges& edges, std::uint32_t states, const Draw& coupling, cons
   const Drawer coupling_of(coupling, seed, Purpose::coupling);
   model.potts_pairs.first = edges.first;
   model.potts_pairs.second = edges.second;
-  model.potts_pairs.couplings.resize(edges.size());
-  for (std::size_t e = 0; e < edges.size(); ++e) model.potts_pairs.couplings[e] = coupling_of(e);
+  std::vector<double> couplings(edges.size());
+  for (std::size_t e = 0; e < edges.size(); ++e) couplings[e] = coupling_of(e);
+  model.potts_pairs.couplings = std::move(couplings);
   const Drawer field_of(field, seed, Purpose::field);
   if (field_of.is_zero()) return model;
   std::vector<double> values(states);

@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "drover/core/shared_array.hpp"
 #include "drover/core/types.hpp"
 #include "drover/model/gates.hpp"
 
@@ -21,13 +22,13 @@ namespace drover {
 /// Factors over one variable each; factor f has log_values[offsets[f] .. offsets[f+1]).
 struct Unaries {
   std::vector<VariableId> variables;
-  std::vector<std::size_t> offsets{0};
-  std::vector<double> log_values;
+  SharedArray<std::size_t> offsets{0};
+  SharedArray<double> log_values;
 
   std::size_t size() const { return variables.size(); }
   void add(VariableId variable, std::span<const double> values) {
     variables.push_back(variable);
-    log_values.insert(log_values.end(), values.begin(), values.end());
+    log_values.append(values);
     offsets.push_back(log_values.size());
   }
   std::span<const double> values(std::size_t factor) const {
@@ -38,9 +39,9 @@ struct Unaries {
 /// One number per pair. SpinPairs: log factor = coupling * s_i * s_j with s = 2x - 1 (binary variables).
 /// PottsPairs: log factor = coupling * [x_i = x_j]. Each pair is counted once.
 struct Pairs {
-  std::vector<VariableId> first;
-  std::vector<VariableId> second;
-  std::vector<double> couplings;
+  SharedArray<VariableId> first;
+  SharedArray<VariableId> second;
+  SharedArray<double> couplings;
 
   std::size_t size() const { return couplings.size(); }
   void add(VariableId i, VariableId j, double coupling) {

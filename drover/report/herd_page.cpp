@@ -57,7 +57,7 @@ ReportFigure count_figure(const HerdResult& result) {
 }
 
 ReportFigure line_figure(std::string title, std::string caption, const char* y_label, bool log_y,
-                         std::vector<std::pair<std::string, ordered_json>> lines) {
+                         std::vector<std::pair<std::string, ordered_json>>&& lines) {
   ordered_json series = ordered_json::array();
   for (auto& [name, points] : lines)
     series.push_back({{"name", name}, {"type", "line"}, {"symbolSize", 5}, {"data", std::move(points)}});

@@ -52,9 +52,8 @@ ChainRun::ChainRun(std::unique_ptr<ChainStates> states, const ChainOptions& opti
   for (LaneSums& sums : sums_) assign_large(sums, own_entries() * lanes, 0.0F, check);
   // Like the rhythm of scores chosen without looking at `sweeps`, so that a resumed run keeps what an
   // uninterrupted one would.
-  store_ =
-      SegmentStore(entries, options.chains, options.estimator_memory, {own_entries(), own_chains_},
-                   options.burn_in == ChainOptions::unlimited ? 0 : options.burn_in / options.thin, control);
+  store_ = SegmentStore(entries, options.chains, options.estimator_memory, {own_entries(), own_chains_},
+                        options.burn_in == ChainOptions::unlimited ? 0 : options.burn_in / options.thin);
   burn_in_ = options.burn_in;
   trace_.capacity = std::clamp<std::size_t>((std::size_t{1} << 24) / options.chains, 16, 1024);
   // A record costs about as much as a sweep, and more where the state is the best so far and read.

@@ -135,6 +135,8 @@ class ChainRun {
     return static_cast<double>(done_) * static_cast<double>(shape().size) * options_.chains;
   }
   const SegmentStore& store() const { return store_; }
+  /// Of a run that has ended.
+  SegmentStore take_store() { return std::move(store_); }
   const ScoreTrace& trace() const { return trace_; }
   const std::vector<ConvergencePoint>& convergence() const { return convergence_; }
   const std::vector<Value>& best_state() const { return best_state_; }

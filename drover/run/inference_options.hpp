@@ -90,7 +90,8 @@ struct InferenceOptions {
   /// With a value for each state of every variable, methods that can give means of them instead of marginals,
   /// which may be too many to hold.
   std::vector<float> state_values{};
-  std::string input{};  ///< what the model is called in the answer; empty: its own name
+  bool every_diagnosis = true;  ///< R-hat and ESS of every variable by itself, not of the worst alone
+  std::string input{};          ///< what the model is called in the answer; empty: its own name
   /// Chains and iterations start here, a state of every variable of the model, unless it is empty.
   std::vector<Value> start{};
 };

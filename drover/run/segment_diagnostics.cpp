@@ -73,10 +73,10 @@ void diagnose_entries(const SegmentStore& store, std::size_t first, DiagnosisRoo
   const bool alike = std::ranges::all_of(draws, [&](std::uint64_t d) { return d == draws.front(); });
   for (std::size_t begin = 0; begin < means.size(); begin += SegmentBlock::width) {
     const std::size_t count = std::min(SegmentBlock::width, means.size() - begin);
-    const SegmentBlock block = store.block(first + begin, segments, room.block);
+    const SegmentBlock block = store.block(first + begin, segments, room.block, room.rows);
     figures_of_block(block, room.figures, found);
     for (std::size_t e = 0; e < count; ++e) {
-      figures[begin + e] = settled(store, found.rhat[e], found.ess[e], found.mcse[e], block.means[e]);
+      figures[begin + e] = settled(store, found.rhat[e], found.ess[e], found.mcse[e], block.segments[0][e]);
       // Segments that were closed early in the middle of a run are shorter than others.
       means[begin + e] =
           alike ? store.mean(first + begin + e, segments, found.mean[e]) : store.mean(first + begin + e);

@@ -25,6 +25,7 @@ inline constexpr double precision_floor = 1e-6;
 struct DiagnosisRoom {
   std::vector<double> means, figures;
   std::vector<float> block;
+  std::vector<const float*> rows;
 };
 
 /// Of the first `segments` closed segments; 0: of all.

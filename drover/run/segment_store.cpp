@@ -5,9 +5,7 @@
 #include <cassert>
 #include <cstring>
 
-#include "drover/core/large_memory.hpp"
 #include "drover/core/parallel.hpp"
-#include "drover/core/stop_check.hpp"
 
 namespace drover {
 
@@ -15,7 +13,7 @@ SegmentStore::SegmentStore(std::size_t entries, std::uint32_t chains, std::size_
     : SegmentStore(entries, chains, memory_limit, {entries, chains}, 0) {}
 
 SegmentStore::SegmentStore(std::size_t entries, std::uint32_t chains, std::size_t memory_limit, Part own,
-                           std::uint64_t burn_in, const RunControl& control)
+                           std::uint64_t burn_in)
     : entries_(entries), chains_(chains), groups_(chains), capacity_(16) {
   // Closing and merging segments of a large model cost as much as a sweep or two; a run that counts twice as
   // many sweeps as it burns in has some twelve segments or more of these lengths.
@@ -35,15 +33,15 @@ SegmentStore::SegmentStore(std::size_t entries, std::uint32_t chains, std::size_
   entries_ = own.entries;
   chains_ = own.chains;
   groups_ = (chains_ + chains_per_group_ - 1) / chains_per_group_;
-  // In usual pages: it is gone through in order and now and then, so that large ones gain nothing, and where a
-  // hypervisor takes free memory back they are the first to go, and slow to come.
-  StopCheck check(control, "the chains", "were started");
-  grow_patiently(means_, entries_ * groups_ * capacity_, 0.0F, check);
+  // Segments are in usual pages: they are gone through in order and now and then, so that large ones gain nothing, and
+  // where a hypervisor takes free memory back they are the first to go, and slow to come.
 }
 
-std::size_t SegmentStore::planned_bytes(std::size_t entries, std::uint32_t chains, std::size_t memory_limit) {
-  const SegmentStore plan(entries, chains, memory_limit, {0, chains}, 0);
-  return entries * plan.groups_ * plan.capacity_ * sizeof(float);
+std::size_t SegmentStore::planned_bytes(std::size_t entries, std::uint32_t chains, std::size_t memory_limit,
+                                        std::uint64_t burn_in, std::uint64_t draws) {
+  const SegmentStore plan(entries, chains, memory_limit, {entries, chains}, burn_in);
+  const std::uint64_t length = plan.segment_length_, closed = draws / length + (draws % length > 0 ? 1 : 0);
+  return entries * plan.groups_ * std::min<std::uint64_t>(plan.capacity_, closed) * sizeof(float);
 }
 
 std::uint32_t SegmentStore::planned_group(std::size_t entries, std::uint32_t chains,
@@ -61,7 +59,7 @@ SegmentStore SegmentStore::like_this(std::size_t entries, std::uint32_t chains) 
   other.segment_length_ = segment_length_;
   other.open_draws_ = open_draws_;
   other.draws_ = draws_;
-  other.means_.assign(entries * other.groups_ * capacity_, 0.0F);
+  other.make_room(other.used_segments());
   return other;
 }
 
@@ -161,6 +159,7 @@ void absorb_even_groups(float* means, const float* sums, std::size_t groups, dou
 }  // namespace
 
 void SegmentStore::absorb(std::span<LaneSums> sums, std::uint32_t lanes, std::uint64_t draws) {
+  make_room(draws_.size() + 1);
   const std::size_t segment = draws_.size();
   const auto before = static_cast<double>(open_draws_);
   const auto after = static_cast<double>(open_draws_ + draws);
@@ -261,7 +260,7 @@ void SegmentStore::merge_neighbours() {
 void SegmentStore::drop_first(std::size_t count) {
   count = std::min(count, draws_.size());
   // The open segment, if any, moves along.
-  std::copy(row(0, count), means_.data() + means_.size(), means_.data());
+  std::rotate(means_.begin(), means_.begin() + static_cast<std::ptrdiff_t>(count), means_.end());
   draws_.erase(draws_.begin(), draws_.begin() + static_cast<std::ptrdiff_t>(count));
 }
 
@@ -298,25 +297,27 @@ double SegmentStore::mean(std::size_t entry, std::size_t segments, double so_far
   return weighted / draws;
 }
 
-SegmentBlock SegmentStore::block(std::size_t first, std::size_t segments, std::vector<float>& room) const {
+SegmentBlock SegmentStore::block(std::size_t first, std::size_t segments, std::vector<float>& room,
+                                 std::vector<const float*>& rows) const {
   constexpr std::size_t width = SegmentBlock::width;
-  SegmentBlock block{.means = row(first, 0),
-                     .chains = groups_,
-                     .segments = segments,
-                     .draws_per_segment = static_cast<double>(draws_.front()),
-                     .chain_stride = width,
-                     .segment_stride = entries_};
-  if (groups_ == 1 && first + width <= entries_) return block;
-  room.resize(segments * groups_ * width);
-  for (std::size_t s = 0; s < segments; ++s)
-    for (std::size_t e = 0; e < width; ++e) {
-      const float* const means = row(std::min(first + e, entries_ - 1), s);
-      float* const to = room.data() + s * groups_ * width + e;
-      for (std::uint32_t g = 0; g < groups_; ++g) to[g * width] = means[g];
+  rows.resize(segments);
+  if (groups_ == 1 && first + width <= entries_) {
+    for (std::size_t s = 0; s < segments; ++s) rows[s] = row(first, s);
+  } else {
+    room.resize(segments * groups_ * width);
+    for (std::size_t s = 0; s < segments; ++s) {
+      rows[s] = room.data() + s * groups_ * width;
+      for (std::size_t e = 0; e < width; ++e) {
+        const float* const means = row(std::min(first + e, entries_ - 1), s);
+        float* const to = room.data() + s * groups_ * width + e;
+        for (std::uint32_t g = 0; g < groups_; ++g) to[g * width] = means[g];
+      }
     }
-  block.means = room.data();
-  block.segment_stride = groups_ * width;
-  return block;
+  }
+  return {.segments = rows,
+          .chains = groups_,
+          .draws_per_segment = static_cast<double>(draws_.front()),
+          .chain_stride = width};
 }
 
 }  // namespace drover

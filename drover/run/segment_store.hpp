@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "drover/core/aligned.hpp"
+#include "drover/core/error.hpp"
 #include "drover/core/ranks.hpp"
-#include "drover/core/run_control.hpp"
 #include "drover/diagnose/segment_block.hpp"
 
 namespace drover {
@@ -35,9 +35,11 @@ class SegmentStore {
   /// `burn_in` tells how long the run may be, 0: not known; the first segments of large models are as long as
   /// that allows.
   SegmentStore(std::size_t entries, std::uint32_t chains, std::size_t memory_limit, Part own,
-               std::uint64_t burn_in, const RunControl& control = no_control());
-  /// What it takes, planned like that.
-  static std::size_t planned_bytes(std::size_t entries, std::uint32_t chains, std::size_t memory_limit);
+               std::uint64_t burn_in);
+  /// What it takes, planned like that, when a run of `draws` kept draws per chain has ended; unknown_draws: at most.
+  static constexpr std::uint64_t unknown_draws = ~std::uint64_t{0};
+  static std::size_t planned_bytes(std::size_t entries, std::uint32_t chains, std::size_t memory_limit,
+                                   std::uint64_t burn_in = 0, std::uint64_t draws = unknown_draws);
   /// How many chains would share a group.
   static std::uint32_t planned_group(std::size_t entries, std::uint32_t chains, std::size_t memory_limit);
 
@@ -74,6 +76,7 @@ class SegmentStore {
   /// take(means) for the means of all groups in each of some entries, segment by segment; it may change them.
   template <class Take>
   void for_means(std::span<const std::uint32_t> entries, Take take) {
+    make_room(used_segments());
     for (std::size_t segment = 0; segment < used_segments(); ++segment)
       for (std::uint32_t entry : entries) take(std::span<float>(row(entry, segment), groups_));
   }
@@ -88,8 +91,9 @@ class SegmentStore {
   /// The same, where that over the first `segments`, all groups alike, is known to be `so_far`.
   double mean(std::size_t entry, std::size_t segments, double so_far) const;
   /// The means of SegmentBlock::width entries, those beyond the last repeating it, over the first `segments`;
-  /// `room` is reused between calls.
-  SegmentBlock block(std::size_t first, std::size_t segments, std::vector<float>& room) const;
+  /// `room` and `rows` are reused between calls.
+  SegmentBlock block(std::size_t first, std::size_t segments, std::vector<float>& room,
+                     std::vector<const float*>& rows) const;
 
   /// Everything but the means.
   template <class Archive>
@@ -108,10 +112,14 @@ class SegmentStore {
     archive(segment_length_);
     archive(open_draws_);
     archive(draws_);
-    // Only segments that hold something.
-    means_.resize(used_segments() * entries_ * groups_);
-    archive(means_);
-    means_.resize(capacity_ * entries_ * groups_, 0.0F);
+    // Only segments that hold something, as one array.
+    std::uint64_t count = used_segments() * entries_ * groups_;
+    archive(count);
+    if (count != used_segments() * entries_ * groups_)
+      throw Error(ErrorKind::bad_data, "the checkpoint's segments do not fit its chains");
+    make_room(used_segments());
+    for (std::size_t segment = 0; segment < used_segments(); ++segment)
+      archive(std::span<float>(means_[segment]));
   }
 
  private:
@@ -121,12 +129,14 @@ class SegmentStore {
   /// The same run for other chains or entries, nothing in it yet.
   SegmentStore like_this(std::size_t entries, std::uint32_t chains) const;
   std::uint32_t chains_in_group(std::uint32_t group) const;
-  /// The means of all groups in one entry and segment.
-  float* row(std::size_t entry, std::size_t segment) {
-    return means_.data() + (segment * entries_ + entry) * groups_;
+  /// Room for the means of that many segments, which are written before they are read.
+  void make_room(std::size_t segments) {
+    while (means_.size() < segments) means_.emplace_back(entries_ * groups_);
   }
+  /// The means of all groups in one entry and segment.
+  float* row(std::size_t entry, std::size_t segment) { return means_[segment].data() + entry * groups_; }
   const float* row(std::size_t entry, std::size_t segment) const {
-    return means_.data() + (segment * entries_ + entry) * groups_;
+    return means_[segment].data() + entry * groups_;
   }
 
   std::size_t entries_ = 0;
@@ -137,7 +147,8 @@ class SegmentStore {
   std::uint64_t segment_length_ = 1;
   std::uint64_t open_draws_ = 0;
   std::vector<std::uint64_t> draws_;
-  AlignedFloats means_;
+  /// Of the segments that were ever open, each in its own memory: a run takes what it fills, of what others have freed.
+  std::vector<UnfilledVector<float>> means_;
 };
 
 }  // namespace drover

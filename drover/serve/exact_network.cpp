@@ -160,11 +160,11 @@ std::vector<double> ExactNetwork::joint(std::span<const Finding> findings,
     }
     const NetworkAnswer answer = solve(known, control);
     const std::span<const double> p = answer.probabilities[variables[place]];
-    for (Value k = 0; k < p.size(); ++k) {
+    for (std::size_t k = 0; k < p.size(); ++k) {
       if (variables[place] == last)
         table.push_back(share * p[k]);
       else
-        self(self, place + 1, with(known, variables[place], k), share * p[k]);
+        self(self, place + 1, with(known, variables[place], static_cast<Value>(k)), share * p[k]);
     }
   };
   descend(descend, 0, {findings.begin(), findings.end()}, 1);

@@ -165,7 +165,7 @@ class HttpServer::Engine {
       return admit(request, response);
     });
     server_.set_exception_handler(
-        [](const httplib::Request&, httplib::Response& response, std::exception_ptr error) {
+        [](const httplib::Request&, httplib::Response& response, const std::exception_ptr& error) {
           try {
             std::rethrow_exception(error);
           } catch (const Error& known) {

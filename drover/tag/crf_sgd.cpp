@@ -139,7 +139,8 @@ CrfWeights train_by_sgd(const CrfData& data, std::size_t rows, std::size_t label
   Sgd sgd(data, rows, labels, scale, transitions, lambda * static_cast<double>(sentences));
   const std::size_t trial = std::min<std::size_t>(sentences, 1000);
   double best_eta = 0.1, best_loss = std::numeric_limits<double>::infinity();
-  for (double eta = 1.0 / 128; eta <= 8; eta *= 2) {
+  for (int power = -7; power <= 3; ++power) {
+    const double eta = std::ldexp(1.0, power);
     sgd.start();
     double loss = 0;
     for (std::size_t k = 0; k < trial; ++k) loss += sgd.step(order[k], eta);

@@ -312,7 +312,8 @@ Distributions spread(const Graph& graph, const Model& model, Distributions&& fre
 }
 
 std::vector<double> spread(const Graph& graph, std::vector<double>&& free) {
-  if (free.size() == graph.model_size()) return std::move(free);
+  const bool not_asked = free.empty() && graph.size() > 0;
+  if (free.size() == graph.model_size() || not_asked) return std::move(free);
   std::vector<double> all(graph.model_size(), not_known);
   for (std::size_t f = 0; f < free.size(); ++f) all[graph.model_variable[f]] = free[f];
   return all;

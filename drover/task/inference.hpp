@@ -54,7 +54,7 @@ struct Joint {
 struct Marginals : ModelAnswer {
   Distributions probabilities;  ///< of every variable
   Distributions mcse;           ///< their standard errors; zeros when exact
-  std::vector<double> rhat;     ///< of every variable; NaN where there is none
+  std::vector<double> rhat;     ///< of every variable; NaN where there is none, empty without every_diagnosis
   std::vector<double> ess;
   bool exact = false;
   bool converged = false;

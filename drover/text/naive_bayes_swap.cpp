@@ -19,8 +19,9 @@ void NaiveBayesGibbs::try_swap(std::uint32_t c) {
   const ClassCounts& known = known_counts_;
   const std::size_t classes = options_.classes;
   constexpr std::uint32_t pick_place = 2U << 16, accept_place = 3U << 16;
-  const auto pairs = static_cast<double>(classes * (classes - 1) / 2);
-  auto pair = static_cast<std::size_t>(pairs * count_random_.uniform(c, sweeps_, pick_place));
+  const std::size_t pairs = classes * (classes - 1) / 2;
+  auto pair =
+      static_cast<std::size_t>(static_cast<double>(pairs) * count_random_.uniform(c, sweeps_, pick_place));
   std::size_t k = 0;
   while (pair >= classes - 1 - k) pair -= classes - 1 - k++;
   const std::size_t l = k + 1 + pair;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "drover/core/archive.hpp"
+#include "drover/core/shared_array.hpp"
 #include "drover/core/version.hpp"
 #include "python_answers.hpp"
 
@@ -188,6 +189,10 @@ void visit(Archive& archive, T& x) {
                          x.second;
                        }) {
     visit_all(archive, x.first, x.second);
+  } else if constexpr (std::is_same_v<T, SharedArray<typename T::value_type>>) {
+    std::vector<typename T::value_type> values = std::as_const(x);
+    archive(values);
+    if constexpr (loads<Archive>) x = std::move(values);
   } else if constexpr (std::is_trivially_copyable_v<typename T::value_type>) {
     archive(x);
   } else {

@@ -254,46 +254,55 @@ TEST(Contract, TimeLimitGivesTheResultSoFar) {
   EXPECT_LT(json["seconds"], 60);
 }
 
+/// Begins the command, which saves its state as soon as it has one, does what the shell is told then, and waits for the end.
+int once_it_runs(const std::string& command, const std::string& then, const TemporaryFolder& folder) {
+  // A shell has its background ignore interrupts.
+  const std::string line = "env --default-signal=INT " + std::string(DROVER_COMMAND) + " " + command +
+                           " --checkpoint " + folder.file("state") + " --checkpoint-every 0.1 > " +
+                           folder.file("out") + " 2> " + folder.file("err") + " & until [ -s " +
+                           folder.file("state") + " ] || ! kill -0 $!; do sleep 0.1; done; " + then +
+                           "; wait $!";
+  return WEXITSTATUS(std::system(line.c_str()));
+}
+
 TEST(Contract, InterruptGivesTheResultSoFar) {
   TemporaryFolder folder;
-  const std::string line = "timeout -s INT 2 " + std::string(DROVER_COMMAND) + " marginals " + grid() +
-                           " --json --method gibbs --sweeps 1000000000 > " + folder.file("out") + " 2> " +
-                           folder.file("err");
-  EXPECT_EQ(WEXITSTATUS(std::system(line.c_str())),
-            124);  // what timeout answers when it had to send the signal
+  EXPECT_EQ(once_it_runs("marginals " + grid() + " --json --method gibbs --sweeps 1000000000", "kill -INT $!",
+                         folder),
+            0);
   const auto json = nlohmann::json::parse(read_whole(folder.file("out")));
-  EXPECT_GT(json["sweeps"], 100);
+  EXPECT_GT(json["sweeps"], 0);
   EXPECT_NE(json["warnings"].dump().find("interrupted"), std::string::npos);
 }
 
 // timeout and shells signal a process and its group: that is one wish. A second one later does not wait for the result.
 TEST(Contract, AnEchoOfASignalIsNoSecondOne) {
   TemporaryFolder folder;
-  const auto asked = [&](const std::string& signals) {
-    const std::string line = std::string(DROVER_COMMAND) + " marginals " + grid() +
-                             " --json --method gibbs --sweeps 1000000000 > " + folder.file("out") + " 2> " +
-                             folder.file("err") + " & sleep 1; " + signals + "; wait $!";
-    return WEXITSTATUS(std::system(line.c_str()));
-  };
-  EXPECT_EQ(asked("kill -TERM $!; kill -HUP $!"), 0);
+  EXPECT_EQ(once_it_runs("marginals " + grid() + " --json --method gibbs --sweeps 1000000000",
+                         "kill -TERM $!; kill -HUP $!", folder),
+            0);
   EXPECT_NE(read_whole(folder.file("out")).find("interrupted"), std::string::npos);
 }
 
 // The first anneal is far from its end.
 TEST(Contract, AnInterruptedAnnealGivesItsState) {
   TemporaryFolder folder;
-  const std::string line = "timeout -s INT 2 " + std::string(DROVER_COMMAND) + " map " + grid() +
-                           " --json --method annealed-gibbs --sweeps 1000000000 > " + folder.file("out") +
-                           " 2> " + folder.file("err");
-  EXPECT_EQ(WEXITSTATUS(std::system(line.c_str())), 124);
+  EXPECT_EQ(once_it_runs("map " + grid() + " --json --method annealed-gibbs --sweeps 1000000000",
+                         "kill -INT $!", folder),
+            0);
   const auto json = nlohmann::json::parse(read_whole(folder.file("out")));
   EXPECT_TRUE(json["log_score"].is_number());
   EXPECT_NE(json["warnings"].dump().find("interrupted"), std::string::npos);
 }
 
 TEST(Contract, BurnInIsCutToFitTheTimeLimit) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  const std::string limit = "20";  // they take their time before they begin
+#else
+  const std::string limit = "3";
+#endif
   const CommandResult result =
-      drover_command("marginals " + grid() + " --json --method gibbs --burn-in 1000000000 --time 3");
+      drover_command("marginals " + grid() + " --json --method gibbs --burn-in 1000000000 --time " + limit);
   ASSERT_EQ(result.exit_code, 0) << result.error;
   EXPECT_GT(result.json()["sweeps"], 0);
   EXPECT_LT(result.json()["seconds"], 60);

@@ -36,7 +36,7 @@ void expect_equal(const Graph& a, const Graph& b) {
 /// Other numbers in every factor.
 void change(Model& model, std::uint64_t seed) {
   RandomSequence random(seed, Stream::learn);
-  const auto change_all = [&](std::vector<double>& values) {
+  const auto change_all = [&](auto& values) {
     for (double& value : values)
       if (value != log_zero) value += random.normal();
   };

@@ -195,7 +195,9 @@ TEST(SegmentMoments, FiguresOfABlockAreThoseOfItsEntries) {
                                 : static_cast<float>(random.uniform() / static_cast<double>(1 + entry));
       }
       BlockFigures found;
-      figures_of_block({block.data(), chains, segments, 16, width, chains * width}, room, found);
+      std::vector<const float*> rows;
+      for (std::size_t s = 0; s < segments; ++s) rows.push_back(block.data() + s * chains * width);
+      figures_of_block({rows, chains, 16, width}, room, found);
       for (std::size_t e = 0; e < width; ++e) {
         std::vector<double> own;
         for (std::size_t k = e; k < block.size(); k += width) own.push_back(block[k]);

@@ -234,6 +234,32 @@ TEST(Coo, Refuses) {
                                     {"0 1 1\n2 1 1\n\n1 0 2\n", "text:4: ", "first in line 1"}});
 }
 
+// Room is made for the rest of a long file; where its pairs stand is known in runs of lines.
+TEST(Coo, LongFiles) {
+  constexpr std::uint32_t count = 9000;
+  std::string text = "# variables 9001\n";
+  for (std::uint32_t v = 0; v < count; ++v) text += fmt::format("{} {}\n", v, 0.001 * v);
+  for (std::uint32_t v = 0; v < count; ++v)
+    text += fmt::format("{}{} {} {}\n", v % 1000 == 7 ? "\n# more\n" : "", v, v + 1, 0.5 * v);
+  const Model model = model_from(text, ModelFormat::coo);
+  ASSERT_EQ(model.spin_pairs.size(), count);
+  ASSERT_EQ(model.unaries.size(), count);
+  for (std::uint32_t v = 0; v < count; ++v) {
+    ASSERT_EQ(model.spin_pairs.first[v], v);
+    ASSERT_EQ(model.spin_pairs.second[v], v + 1);
+    ASSERT_EQ(model.spin_pairs.couplings[v], 0.5 * v);
+    ASSERT_EQ(model.unaries.variables[v], v);
+    ASSERT_EQ(model.unaries.values(v)[1], 0.001 * v);
+  }
+  // Pair 8006 stands behind 8 blank lines and comments, pair 8008 behind 9; 9 in all.
+  const std::string last = fmt::format("text:{}: ", 1 + 2 * count + 18 + 1);
+  for (const std::uint32_t v : {8006U, 8008U}) {
+    const std::string twice = fmt::format("{}{} {} 1\n", text, v + 1, v);
+    const std::string first = fmt::format("first in line {}", 1 + count + v + (v < 8007 ? 16 : 18) + 1);
+    expect_refused(ModelFormat::coo, {{twice.c_str(), last.c_str(), first.c_str()}});
+  }
+}
+
 TEST(Bif, ReadsDialects) {
   const Model model = model_from(R"(
 network "Two words" { // comment

@@ -421,6 +421,21 @@ TEST(Fit, CentredAndFallingStepsReachTheLikelihoodOfExactLearning) {
   EXPECT_GT(sampled, exact - 0.02);
 }
 
+// Steps are counted from one, and each climbs.
+TEST(Fit, TraceOfPseudoLikelihoodHasEveryStep) {
+  const auto rows = random_rows(6, 60, 4);
+  BinaryMachine machine = complete_machine(MachineKind::boltzmann, 4, 0);
+  const FitSummary summary =
+      train(machine, {rows, 4}, {.method = TrainMethod::pseudo_likelihood, .fit = {.iterations = 5}}).summary;
+  ASSERT_GT(summary.iteration.size(), 1U);
+  ASSERT_EQ(summary.iteration.size(), summary.objective.size());
+  EXPECT_EQ(static_cast<double>(summary.iterations), summary.iteration.back());
+  for (std::size_t i = 0; i < summary.iteration.size(); ++i)
+    EXPECT_EQ(summary.iteration[i], static_cast<double>(i + 1));
+  for (std::size_t i = 1; i < summary.objective.size(); ++i)
+    EXPECT_GT(summary.objective[i], summary.objective[i - 1]);
+}
+
 // What is noted at a check is the mean log-likelihood per row of the machine as it was there: the one check is at the end.
 TEST(Fit, LikelihoodsAtTheChecksAreThoseOfTheRows) {
   const auto rows = random_rows(3, 40, 5), held_out = random_rows(4, 25, 5);

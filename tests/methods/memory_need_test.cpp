@@ -58,12 +58,19 @@ TEST_F(MemoryTaken, ByChainsIsWhatWasPredicted) {
   for (const char* name : {"gibbs", "blocked-gibbs", "gwg", "primal-dual", "tree-primal-dual"}) {
     InferenceOptions options{.method = name};
     options.chains.count = 128;
-    options.chains.sweeps = 2;
+    options.chains.sweeps = 32;  // so many that every segment is filled
     options.chains.burn_in = 0;
     EXPECT_EXIT(measure(ising(grid_edges(120, 120, false), Draw::normal(0, 0.5), Draw::normal(0, 0.3), 1),
                         options, 60e6),
                 ::testing::ExitedWithCode(0), "");
   }
+}
+
+// Messages upward are held whole; of those downward few at a time.
+TEST_F(MemoryTaken, ByExactInferenceIsWhatWasPredicted) {
+  const InferenceOptions options{.method = "exact"};
+  const Model ladder = ising(grid_edges(100, 12, false), Draw::normal(0, 0.5), Draw::normal(0, 0.3), 1);
+  EXPECT_EXIT(measure(ladder, options, 30e6), ::testing::ExitedWithCode(0), "");
 }
 
 // Samples are drawn in lanes of 16, a thread's worth at a time: more of them take no more, but for their states.
@@ -107,6 +114,37 @@ TEST(MemoryNeed, ATableThatFactorsShareIsHeldOnce) {
     options.method = name;
     EXPECT_LT(needed_bytes(method_named(name), Problem(model, {}, options), Task::map), 262e6) << name;
   }
+}
+
+TEST(MemoryNeed, AShortRunTakesNoSegmentsThatItDoesNotFill) {
+  const Model model = ising(grid_edges(100, 100, false), Draw::normal(0, 0.5), Draw::constant(0), 1);
+  InferenceOptions options{.method = "gibbs"};
+  options.chains.count = 64;
+  options.chains.burn_in = 0;
+  const auto needed = [&](std::uint64_t sweeps) {
+    options.chains.sweeps = sweeps;
+    return needed_bytes(method_named("gibbs"), Problem(model, {}, options), Task::marginals);
+  };
+  constexpr double segment = 4.0 * 64 * 10'000;  // of 4 sweeps; 16 at most
+  EXPECT_EQ(needed(4), needed(1));
+  EXPECT_EQ(needed(5), needed(4) + segment);
+  EXPECT_EQ(needed(64), needed(4) + 15 * segment);
+  EXPECT_EQ(needed(100'000), needed(64));
+}
+
+TEST(Problem, KnowsItsLargestFiniteLogFactor) {
+  for (std::uint32_t variables : {1U, 2U, 3U, 5U, 8U})
+    for (std::uint32_t largest = 0; largest < 2 * variables; ++largest) {
+      Model model;
+      model.cardinalities.assign(variables, 3);
+      for (VariableId v = 0; v < variables; ++v) {
+        std::vector<double> values{0.5, -0.25, log_zero};
+        if (v == largest / 2) values[largest % 2] = largest % 3 == 0 ? -7 : 7;
+        model.unaries.add(v, values);
+      }
+      EXPECT_EQ(Problem(model, {}, {}).largest_log_factor(), 7) << variables << ' ' << largest;
+    }
+  EXPECT_EQ(Problem(Graph(), {}).largest_log_factor(), 0);
 }
 
 /// One chain that is asked for means of values holds a number per variable, not one per state.

@@ -7,8 +7,10 @@
 #include <bit>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <numeric>
 
 #include "drover/compile/graph.hpp"
+#include "drover/diagnose/nested_rhat.hpp"
 #include "drover/infer/enumerate.hpp"
 #include "drover/infer/junction_tree.hpp"
 #include "drover/methods/chains.hpp"
@@ -50,6 +52,36 @@ Agreement agreement(const Marginals& answer, const Graph& graph,
       ++result.entries;
     }
   return result;
+}
+
+// What samplers are compared by is what their store holds: means, and how far groups of starts are apart.
+TEST(Race, StandingHasTheMeansOfTheStore) {
+  constexpr std::uint32_t entries = 5, chains = 12, lanes = 16, share_a_start = 4;
+  SegmentStore store(entries, chains, 1 << 20);
+  ASSERT_EQ(store.chains_per_group(), 1U);
+  RandomSequence random(5, Stream::generate);
+  std::vector<LaneSums> sums(1, LaneSums(entries * lanes, 0.0F));
+  std::vector<double> of_chain(entries * chains, 0.0);
+  for (int segment = 0; segment < 4; ++segment) {
+    const std::uint64_t draws = store.segment_length();
+    for (std::uint32_t e = 0; e < entries; ++e)
+      for (std::uint32_t c = 0; c < chains; ++c) {
+        const double ones = random.below(static_cast<std::uint32_t>(draws) + 1);
+        sums[0][e * lanes + c] = static_cast<float>(ones);
+        of_chain[e * chains + c] += ones / static_cast<double>(draws) / 4;
+      }
+    store.close_segment(sums, lanes, draws);
+  }
+  const Standing standing = look_at(store, share_a_start);
+  ASSERT_EQ(standing.means.size(), entries);
+  double nested = 0;
+  for (std::uint32_t e = 0; e < entries; ++e) {
+    const std::span<const double> means(of_chain.data() + e * chains, chains);
+    const double mean = std::accumulate(means.begin(), means.end(), 0.0) / chains;
+    EXPECT_NEAR(standing.means[e], mean, 1e-6);  // single precision
+    nested = std::max(nested, nested_figures(means, share_a_start).rhat);
+  }
+  EXPECT_NEAR(standing.nested_rhat_max, nested, 1e-5);
 }
 
 // 200 models: zeros, more than two states, three variables to a factor, evidence. Errors are normal or

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 #include <vector>
 
 #include "drover/text/dirichlet_multinomial.hpp"
@@ -84,6 +85,29 @@ TEST(GammaDraws, DistributionFunction) {
       // Kolmogorov: P(sqrt(n) D > 2.2) = 2 exp(-2 * 2.2^2) < 2e-4
       EXPECT_LT(distance * std::sqrt(n), 2.2) << "shape " << shape;
     }
+  }
+}
+
+// Of normal numbers x the share exp(h(x)) is taken, h the test's right side: the integral of exp(d - d v) v^d / sqrt(2 pi)
+// over x is e^d sqrt(d) Gamma(a) / (sqrt(2 pi) d^a). What is refused is drawn anew in double precision from numbers of its
+// own, by which it is known.
+TEST(GammaDraws, RefusesTheShareOfTheFormula) {
+  constexpr std::uint32_t groups = 1000, width = GammaDraws::width;
+  const GammaDraws draws(7, Stream::text_words);
+  const Random again(7, Stream::text_words);
+  for (const double shape : {1.0, 3.0, 10.0, 40.0}) {
+    std::vector<float> shapes(width, static_cast<float>(shape)), logs(width);
+    double refused = 0;
+    for (std::uint32_t g = 0; g < groups; ++g) {
+      draws.draw(3, 5, g, shapes.data(), width, logs.data());
+      for (std::uint32_t i = 0; i < width; ++i)
+        refused += logs[i] == static_cast<float>(draw_log_gamma(again, 3, 5, width * g + i, shape));
+    }
+    const double d = shape - 1.0 / 3;
+    const double taken = std::exp(d + log_gamma(shape) + (0.5 - shape) * std::log(d)) / std::sqrt(2 * std::numbers::pi);
+    const double expected = groups * width * (1 - taken);
+    // Bernstein: P(|refused - expected| > sqrt(2 L expected) + 2 L / 3) < 2 exp(-L) < 2e-6
+    EXPECT_NEAR(refused, expected, std::sqrt(2 * 14 * expected) + 2 * 14 / 3.0) << "shape " << shape;
   }
 }
 

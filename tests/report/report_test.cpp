@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include <chrono>
 #include <cmath>
+#include <ctime>
 #include <nlohmann/json.hpp>
 
 #include "drover/core/error.hpp"
@@ -135,11 +135,11 @@ TEST(Report, RefusesWhatItCannotDraw) {
 
 TEST(Report, ManyVariablesAreCutAndQuick) {
   const ReportData data = testing::large_page();
-  const auto begin = std::chrono::steady_clock::now();
+  const std::clock_t begin = std::clock();  // of the processor, however busy the machine is
   const std::string page = render_report(data);
-  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
-  RecordProperty("milliseconds", static_cast<int>(1000 * seconds.count()));
-  EXPECT_LT(seconds.count(), 10);  // 0.4 s on a busy machine; room for sanitizers
+  const double seconds = static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
+  RecordProperty("milliseconds", static_cast<int>(1000 * seconds));
+  EXPECT_LT(seconds, 10);  // 0.4 s; room for sanitizers
   const json marginals = json::parse(data_text(page))["marginals"];
   EXPECT_EQ(marginals["total"], report_max_variables + 1);
   EXPECT_EQ(marginals["names"].size(), report_max_variables);

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <numeric>
 
@@ -289,6 +290,25 @@ TEST(SegmentStore, FirstSegmentsOfLargeModelsFollowTheBurnIn) {
   EXPECT_EQ(length(100'000, 64, 100), 16U);
   EXPECT_EQ(length(1'000'000, 64, 30), 8U);
   EXPECT_EQ(length(1'000'000, 1, 1000), 32U);
+}
+
+// A run takes the segments that it opens, at most, and what is said beforehand is that.
+TEST(SegmentStore, TakesWhatWasPlanned) {
+  constexpr std::uint32_t chains = 3;
+  constexpr std::size_t entries = 50'000;
+  for (const std::uint64_t burn_in : {0, 100}) {
+    SegmentStore store(entries, chains, std::size_t{1} << 29, {entries, chains}, burn_in);
+    std::vector<LaneSums> sums(1, LaneSums(entries * chains, 0.0F));
+    std::size_t most = 0;
+    for (std::uint64_t draws = 1, open = 0; draws <= 400; ++draws) {
+      most = std::max(most, store.segments() + 1);
+      if (++open == store.segment_length()) store.close_segment(sums, chains, open), open = 0;
+      ASSERT_EQ(SegmentStore::planned_bytes(entries, chains, std::size_t{1} << 29, burn_in, draws),
+                most * entries * chains * sizeof(float))
+          << burn_in << ' ' << draws;
+    }
+    EXPECT_EQ(SegmentStore::planned_bytes(entries, chains, std::size_t{1} << 29), 16 * entries * chains * 4);
+  }
 }
 
 // The worst of all entries: the largest R-hat and error, the smallest sample size, wherever they stand.

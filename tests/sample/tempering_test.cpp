@@ -282,6 +282,20 @@ TEST(Tempering, SameBitsHoweverTheReplicasAreGrouped) {
   }
 }
 
+// With hard zeros a ladder begins where single-site moves mix, 1.5 over what a variable feels, and not above a half.
+TEST(Tempering, HotEndOfModelsWithZeros) {
+  const auto hottest = [](double difference) {
+    Model model;
+    model.cardinalities.assign(2, 2);
+    const VariableId scope[2] = {0, 1};
+    const double values[4] = {0, log_zero, 2, 2 + difference};
+    model.tables.add(scope, values);
+    return *checked(LadderOptions{}, compile(model)).hottest;
+  };
+  EXPECT_NEAR(hottest(5), 1.5 / 5, 1e-12);
+  EXPECT_EQ(hottest(2.5), 0.5);
+}
+
 TEST(Tempering, RefusesWrongLadders) {
   const Graph positive = compile(testing::random_model(1, {}));
   Model hard = testing::random_model(2, {.zero_share = 0.5});

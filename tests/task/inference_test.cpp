@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <numeric>
@@ -67,6 +68,26 @@ bool is_consistent(std::string_view method) {
 
 // One chain of Gibbs sampling on some hundred spins is drawn colour by colour, and not as one of 64 lanes: with the right
 // marginals.
+// Not working out the R-hat of each changes nothing else.
+TEST(Marginals, DiagnosesOfEachVariableMayBeLeftOut) {
+  const Model model = ising(grid_edges(6, 5, false), Draw::normal(0, 0.5), Draw::normal(0, 0.5), 1);
+  InferenceOptions options;
+  options.method = "gibbs";
+  options.chains.sweeps = 100;
+  const Marginals all = marginals(model, options);
+  options.every_diagnosis = false;
+  const Marginals few = marginals(model, options);
+  EXPECT_EQ(all.rhat.size(), 30U);
+  EXPECT_EQ(all.ess.size(), 30U);
+  EXPECT_TRUE(few.rhat.empty());
+  EXPECT_TRUE(few.ess.empty());
+  EXPECT_EQ(few.probabilities.values(), all.probabilities.values());
+  EXPECT_EQ(few.mcse.values(), all.mcse.values());
+  EXPECT_EQ(few.diagnostics.rhat_max, all.diagnostics.rhat_max);
+  EXPECT_EQ(few.diagnostics.rhat_max, *std::ranges::max_element(all.rhat));
+  EXPECT_EQ(few.diagnostics.ess_min, *std::ranges::min_element(all.ess));
+}
+
 TEST(Tasks, OneChainOfAFewHundredSpinsGoesByColours) {
   const Model model = ising(grid_edges(7, 80, false), Draw::uniform(-0.4, 0.4), Draw::normal(0, 0.5), 1);
   InferenceOptions options;
@@ -81,6 +102,38 @@ TEST(Tasks, OneChainOfAFewHundredSpinsGoesByColours) {
   EXPECT_EQ(std::get<std::string>(kernel->value()), "one chain by colour classes");
   for (std::size_t v = 0; v < model.variable_count(); ++v)
     EXPECT_NEAR(answer.probabilities[v][1], truth.probabilities[v][1], 7 * answer.mcse[v][1]) << v;
+}
+
+// The samples are independent: the error of a share among them, one more of each kind counted.
+TEST(Tasks, PerturbedSamplesHaveTheErrorOfIndependentOnes) {
+  for (const Case& one : ten_models()) {
+    if (!fits(one, method_named("pmp"), Task::marginals)) continue;
+    const Marginals answer = marginals(one.model, asking(one, "pmp"));
+    for (VariableId v = 0; v < one.model.variable_count(); ++v) {
+      if (std::ranges::find(one.evidence.variables, v) != one.evidence.variables.end()) continue;
+      const double total = answer.ess[v];
+      for (std::size_t k = 0; k < one.model.cardinalities[v]; ++k) {
+        const double q = (answer.probabilities[v][k] * total + 1) / (total + 2);
+        EXPECT_NEAR(answer.mcse[v][k], std::sqrt(q * (1 - q) / total), 1e-12);
+      }
+    }
+  }
+}
+
+// Eight variables are annealed to their best state by every batch of reads, and all are counted.
+TEST(Tasks, BatchesThatFoundTheBestStateAreCounted) {
+  const Model model = ising(grid_edges(2, 4, false), Draw::uniform(-2, 2), Draw::uniform(-1, 1), 3);
+  InferenceOptions options;
+  options.method = "annealed-gibbs";
+  const BestState answer = best_state(model, options);
+  options.method = "exact";
+  EXPECT_NEAR(answer.log_score, best_state(model, options).log_score, 1e-9);
+  EXPECT_GT(answer.log_score, 1);
+  const auto count = [&](const char* name) {
+    return std::get<std::int64_t>(answer.provenance.details.find(name)->value());
+  };
+  EXPECT_GE(count("batches_at_best"), 1);
+  EXPECT_EQ(count("batches_at_best"), count("batches"));
 }
 
 // Further starts of mean field are other starts: on frustrated models some of sixteen find a better bound

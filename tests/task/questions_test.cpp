@@ -235,10 +235,12 @@ TEST(Questions, CasesBeyondPlainNumbersGoByLogarithms) {
   for (VariableId v = 0; v + 1 < 6; ++v) model.spin_pairs.add(v, v + 1, 400);
   model.unaries.add(0, std::vector<double>{0, 1600});
   model.unaries.add(5, std::vector<double>{1600.5, 0});
-  std::vector<Observations> rows(3);
+  std::vector<Observations> rows(4);
   rows[1].add(2, 0);
   rows[2].add(0, 1);
   rows[2].add(5, 0);
+  rows[3].add_likelihood(0, std::vector<double>{0.3, 0.1});
+  rows[3].add_likelihood(3, std::vector<double>{0.2, 0.9});
   const CaseAnswers answer = answer_cases(model, rows);
   for (std::size_t r = 0; r < rows.size(); ++r) {
     InferenceOptions options;

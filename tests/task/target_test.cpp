@@ -62,7 +62,7 @@ TEST(Target, InformationAgreesWithEveryState) {
 // proportion, else by its logarithm.
 std::vector<double> moved(Model model, bool is_table, std::size_t f, std::size_t u, double step,
                           const Observations& evidence, VariableId target) {
-  auto& values = is_table ? model.tables.log_values : model.unaries.log_values;
+  double* const values = is_table ? model.tables.log_values.data() : model.unaries.log_values.data();
   const std::size_t first = is_table ? model.tables.table_offsets[f] : model.unaries.offsets[f];
   if (model.kind == ModelKind::bayes) {
     const VariableId child = is_table ? model.tables.scope(f).back() : model.unaries.variables[f];

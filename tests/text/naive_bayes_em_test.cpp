@@ -86,6 +86,15 @@ TEST(NaiveBayesEm, ClimbsToAPlaceWhereNoStepLeadsUp) {
           moved[k] -= step;
           EXPECT_LT(objective_at(corpus, moved, pi, b, 0.5, weight), top + 1e-2 * std::abs(step)) << seed;
         }
+    // And between two classes: all seven labels together move by 7e-4, and no class is less than 0.5 of 8.5.
+    for (std::size_t k = 1; k < classes; ++k)
+      for (const double step : {1e-3, -1e-3}) {
+        std::vector<double> moved = pi;
+        moved[k] += step;
+        moved[0] -= step;
+        EXPECT_LT(objective_at(corpus, theta, moved, b, 0.5, weight), top + 2 * 7e-4 * 17 * std::abs(step))
+            << seed;
+      }
   }
 }
 

@@ -149,10 +149,17 @@ LatticeRow row_of(const Checkerboard& board, const GibbsSpinLattice::Terms& term
           .upper = terms.down.data() + terms_row(board, 1 - colour, above)};
 }
 
-void resize(GibbsSpinLattice::Terms& terms, std::size_t count, float value) {
-  terms.bias.assign(count, value);
-  terms.right.assign(count, value);
-  terms.down.assign(count, value);
+void resize(GibbsSpinLattice::Terms& terms, std::size_t count) {
+  terms.bias.resize(count);
+  terms.right.resize(count);
+  terms.down.resize(count);
+}
+
+// One row of either colour, what is around it too.
+void fill_rows(const Checkerboard& board, GibbsSpinLattice::Terms& terms, std::size_t y, float value) {
+  for (std::size_t colour = 0; colour < 2; ++colour)
+    for (auto* list : {&terms.bias, &terms.right, &terms.down})
+      std::fill_n(list->data() + terms_row(board, colour, y) - term_margin, terms_stride(board), value);
 }
 
 }  // namespace
@@ -162,9 +169,11 @@ GibbsSpinLattice::GibbsSpinLattice(const Lattice& lattice)
       log_constant_(lattice.log_constant) {
   assert(lattice.is_checkerboard());
   const std::size_t count = 2 * board_.height * terms_stride(board_);
-  resize(weights_, count, 0.0f);
-  resize(odds_, count, 1.0f);
+  resize(weights_, count);
+  resize(odds_, count);
   const auto put_row = [&](std::size_t y) {
+    fill_rows(board_, weights_, y, 0.0f);
+    fill_rows(board_, odds_, y, 1.0f);
     double largest = 0;
     for (std::size_t x = 0; x < board_.width; ++x) {
       const std::size_t i = y * board_.width + x, colour = (x + y) % 2;

@@ -64,7 +64,7 @@ class GibbsSpinLattice : public CheckerboardKernel<GibbsSpinLattice> {
   /// Biases and weights by colour, row and bit, as the words of a Checkerboard: row (c, y) begins at
   /// terms_row(c, y); the number before it belongs to the last site of the row.
   struct Terms {
-    AlignedFloats bias, right, down;
+    UnfilledVector<float> bias, right, down;
   };
 
  private:
