@@ -157,7 +157,12 @@ class Singles {
     if (const auto at = kept_.find(key);
         at != kept_.end() && (at->second.effort.converged || at->second.limit >= 0.7 * seconds))
       return at->second.effort;
-    const Effort effort = run_single(named, method, seconds);
+    Effort effort;
+    try {
+      effort = run_single(named, method, seconds);
+    } catch (const Error& error) {  // as when its fit is bad
+      if (error.kind() != ErrorKind::misfit) throw;
+    }
     if (!file_.empty())
       std::ofstream(file_, std::ios::app)
           << fmt::format("{}\t{} {} {} {} {}\n", key, seconds, effort.converged ? 1 : 0, effort.ess,

@@ -24,6 +24,7 @@
 #include <algorithm>
 #include <cmath>
 #include <deque>
+#include <utility>
 
 #include "drover/methods/all.hpp"
 #include "drover/methods/chains.hpp"
@@ -559,9 +560,13 @@ void Race::finals() {
   for (Contestant* one : running())
     if (one != winner) leave(*one, "left after the heats: fewer effective samples per work");
   phase_ = "sampling: " + winner->name;
-  while (!is_over() && (by_sweeps_ || !targets_.are_met(*winner))) {
+  // One look may be wrong about it; two in a row are not.
+  for (bool was_behind = false; !is_over() && (by_sweeps_ || !targets_.are_met(*winner));) {
     if (!grow(*winner)) break;
-    if (!recall()) continue;
+    const Contestant* const other = waiting();
+    const bool is_behind = other != nullptr && other->score() > winner->score();
+    if (!std::exchange(was_behind, is_behind) || !recall()) continue;
+    was_behind = false;
     Contestant* const before = winner;
     winner_ = winner = leader();
     leave(*before, "left at last: fewer effective samples per work than its pilots promised");

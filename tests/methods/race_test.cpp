@@ -166,8 +166,8 @@ TEST(Race, TwoSamplersInTurnsAgreeWithEnumeration) {
 // A ferromagnet, whose clusters must turn as a whole, beside a frustrated graph, where clusters are of no use:
 // each sampler is slow somewhere, and two in turns are not.
 TEST(Race, MixesTwoSamplersThatAreSlowInDifferentPlaces) {
-  Model model = ising(grid_edges(16, 16, false), Draw::constant(1), Draw::uniform(-0.1, 0.1), 3);
-  const Model right = ising(regular_edges(40, 5, 15), Draw::normal(0, 0.7), Draw::normal(0, 0.3), 15);
+  Model model = ising(grid_edges(16, 16, false), Draw::constant(0.6), Draw::uniform(-0.1, 0.1), 3);
+  const Model right = ising(regular_edges(40, 3, 15), Draw::normal(0, 1), Draw::normal(0, 0.3), 15);
   const VariableId n = model.variable_count();
   model.cardinalities.resize(n + right.variable_count(), 2);
   for (std::size_t p = 0; p < right.spin_pairs.size(); ++p)
