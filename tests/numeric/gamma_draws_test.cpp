@@ -104,7 +104,8 @@ TEST(GammaDraws, RefusesTheShareOfTheFormula) {
         refused += logs[i] == static_cast<float>(draw_log_gamma(again, 3, 5, width * g + i, shape));
     }
     const double d = shape - 1.0 / 3;
-    const double taken = std::exp(d + log_gamma(shape) + (0.5 - shape) * std::log(d)) / std::sqrt(2 * std::numbers::pi);
+    const double taken =
+        std::exp(d + log_gamma(shape) + (0.5 - shape) * std::log(d)) / std::sqrt(2 * std::numbers::pi);
     const double expected = groups * width * (1 - taken);
     // Bernstein: P(|refused - expected| > sqrt(2 L expected) + 2 L / 3) < 2 exp(-L) < 2e-6
     EXPECT_NEAR(refused, expected, std::sqrt(2 * 14 * expected) + 2 * 14 / 3.0) << "shape " << shape;
@@ -137,6 +138,20 @@ TEST(DirichletMultinomial, EvidenceIsTheDefinition) {
     const CountGroup group{6, total};
     EXPECT_NEAR(log_evidence(histogram, {&group, 1}, a), expected, 1e-9 * std::abs(expected));
   }
+}
+
+TEST(DirichletMultinomial, ChainsSweepsAndPlacesDiffer) {
+  CountHistogram histogram;
+  for (const std::uint32_t n : {0U, 3U, 1U, 7U}) histogram.add(n);
+  const CountGroup group{4, 11};
+  const Random random(7, Stream::start);
+  const auto draw = [&](std::uint32_t chain, std::uint64_t sweep, std::uint32_t place) {
+    return draw_pseudo_count(histogram, {&group, 1}, 1.0, random, chain, sweep, place);
+  };
+  EXPECT_EQ(draw(1, 2, 3), draw(1, 2, 3));
+  EXPECT_NE(draw(1, 2, 3), draw(0, 2, 3));
+  EXPECT_NE(draw(1, 2, 3), draw(1, 0, 3));
+  EXPECT_NE(draw(1, 2, 3), draw(1, 2, 0));
 }
 
 }  // namespace

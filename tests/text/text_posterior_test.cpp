@@ -163,5 +163,23 @@ TEST(TextModel, FullyLabelledIsOrdinaryNaiveBayes) {
   EXPECT_NEAR(words[0].score, words[0].log_odds / std::sqrt(1.0 / 5 + 1), 1e-12);
 }
 
+// Odds of a word in a class against all others together, every class with its pseudo-count of the word.
+TEST(TextModel, TopWordsOfThreeClasses) {
+  const TextModel model{.classes = {"a", "b", "c"},
+                        .words = {"x", "y"},
+                        .class_documents = {1, 1, 1},
+                        .word_counts = {7, 1, 2, 3, 4, 0},
+                        .word_pseudo_counts = {0.25, 3}};
+  const auto words = top_words(model, 0, 5);
+  ASSERT_EQ(words.size(), 2U);
+  EXPECT_EQ(words[0].word, "x");
+  // Of class a: 7.25 of x and 6 of y; of b and c: 3.5 and 10.
+  for (const auto& [k, here, there] : {std::tuple{0, 7.25, 3.5}, {1, 6.0, 10.0}}) {
+    const double log_odds = std::log(here / 13.25 / (there / 13.5));
+    EXPECT_NEAR(words[k].log_odds, log_odds, 1e-12);
+    EXPECT_NEAR(words[k].score, log_odds / std::sqrt(1 / here + 1 / there), 1e-12);
+  }
+}
+
 }  // namespace
 }  // namespace drover
