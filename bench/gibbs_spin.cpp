@@ -248,6 +248,12 @@ void bytes() {
   const std::pair<std::string, SpinGraph> graphs[] = {
       {"grid 50x50", grid(50, 50)},
       {"random, 1000 variables, 4000 pairs", random_pairs(1000, 4000)},
+      {"random, degree 6, 1000", random_regular(1000, 6)},
+      {"random, degree 6, 10^5", random_regular(100'000, 6)},
+      {"random, degree 8, 1000", random_regular(1000, 8)},
+      {"random, degree 8, 2500", random_regular(2500, 8)},
+      {"random, degree 8, 10^4", random_regular(10'000, 8)},
+      {"random, degree 8, 10^6", random_regular(1'000'000, 8)},
       {"random, degree 16, 1000", random_regular(1000, 16)},
       {"random, degree 64, 1000", random_regular(1000, 64)},
       {"grid 1000x1000", grid(1000, 1000)}};

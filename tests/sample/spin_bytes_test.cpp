@@ -144,7 +144,7 @@ TEST(GibbsSpinBytes, SeveralSweepsAtOnceAreTheSame) {
 
 // States, sums and scores of some sweeps, at one temperature, at another and at many.
 struct Trajectory {
-  GibbsSpinBytes::Bytes bytes;
+  std::vector<Value> values;  // of all lanes, one after the other
   std::vector<float> sums;
   std::vector<double> scores;
   bool operator==(const Trajectory&) const = default;
@@ -165,7 +165,11 @@ Trajectory trajectory(const GibbsSpinBytes& kernel) {
       kernel.sweep(state, sweep);
   }
   kernel.log_scores(state, result.scores);
-  result.bytes = state.bytes;
+  for (std::uint32_t lane = 0; lane < 64; ++lane) {
+    std::vector<Value> values(kernel.size());
+    kernel.read(state, lane, values);
+    result.values.insert(result.values.end(), values.begin(), values.end());
+  }
   return result;
 }
 
@@ -179,6 +183,47 @@ TEST(GibbsSpinBytes, EveryInstructionSetGivesTheSameBits) {
     // A kernel each: its tables are laid out for the instruction set it is made with.
     testing::for_each_target([&] { EXPECT_TRUE(trajectory(GibbsSpinBytes(graph)) == expected); });
   }
+}
+
+// Bits in memory are another way to keep the same states: on every instruction set, with tables of every size, odds and
+// fields, and with states that were written.
+TEST(GibbsSpinBytes, BitsInMemoryGiveWhatBytesDo) {
+  Model mixed;
+  mixed.cardinalities.assign(60, 2);
+  RandomSequence random(8, Stream::generate);
+  for (int pair = 0; pair < 210; ++pair) {
+    const auto first = static_cast<VariableId>(random.below(60));
+    mixed.spin_pairs.add(first, static_cast<VariableId>((first + 1 + random.below(59)) % 60),
+                         0.3 * random.normal());
+  }
+  for (const SpinGraph& graph :
+       {spin_graph(compile(mixed)), spin_graph(star(13, 4, 0.5)), spin_graph(star(9, 6, 60.0))}) {
+    const Trajectory expected = trajectory(GibbsSpinBytes(graph, Scan::fixed, SpinStorage::bytes));
+    testing::for_each_target([&] {
+      const GibbsSpinBytes kernel(graph, Scan::fixed, SpinStorage::bits);
+      EXPECT_TRUE(trajectory(kernel) == expected);
+      auto state = kernel.start(1, 0);
+      std::vector<Value> values(kernel.size()), found(kernel.size());
+      for (const std::uint32_t lane : {0U, 17U, 18U, 63U}) {
+        for (std::size_t i = 0; i < values.size(); ++i) values[i] = (i * (lane + 3)) % 5 < 2;
+        kernel.write(state, lane, values);
+      }
+      for (const std::uint32_t lane : {0U, 17U, 18U, 63U}) {
+        for (std::size_t i = 0; i < values.size(); ++i) values[i] = (i * (lane + 3)) % 5 < 2;
+        kernel.read(state, lane, found);
+        EXPECT_EQ(found, values) << lane;
+      }
+    });
+  }
+  // Chosen where neighbours of many variables are far from one another.
+  Model wide;
+  wide.cardinalities.assign(20'000, 2);
+  for (VariableId i = 0; i < 10'000; ++i) wide.spin_pairs.add(i, i + 10'000, 0.1);
+  const auto bytes_of = [](const Model& model) {
+    return GibbsSpinBytes(spin_graph(compile(model))).start(1, 0).states.size();
+  };
+  EXPECT_EQ(bytes_of(wide), std::size_t{20'000} * 8);
+  EXPECT_EQ(bytes_of(testing::random_grid(150, 150, false, 5)), std::size_t{22'500} * 64);
 }
 
 // Fields far beyond the range of exp neither overflow nor let the impossible happen.
@@ -221,13 +266,13 @@ TEST(GibbsSpinBytes, SmallProbabilitiesAreRight) {
         for (VariableId i = 0; i < size; ++i)
           for (VariableId k = 1; 2 * k <= neighbours; ++k)
             model.spin_pairs.add(i, (i + k) % static_cast<VariableId>(size), 1e-12);
-        const GibbsSpinBytes kernel(spin_graph(compile(model)));
+        const GibbsSpinBytes kernel(spin_graph(compile(model)), Scan::fixed, SpinStorage::bytes);
         auto state = testing::Tempered(kernel, beta).start(7, 0);
         double rare = 0;
         const std::uint64_t sweeps = 400;
         for (std::uint64_t sweep = 0; sweep < sweeps; ++sweep) {
           kernel.sweep(state, sweep);
-          rare += static_cast<double>(std::ranges::count(state.bytes, field > 0 ? 0 : 255));
+          rare += static_cast<double>(std::ranges::count(state.states, field > 0 ? 0 : 255));
         }
         const double expected = static_cast<double>(sweeps * size * 64) / (1 + std::exp(14.0));
         EXPECT_NEAR(rare, expected, 5 * std::sqrt(expected))

@@ -1,11 +1,13 @@
-// What the byte kernels have in common (once per Highway target): the index that four neighbours spell in 64
-// chains, lookups in tables of bytes, bytes that become words and back, exp(-f).
+// What the byte kernels have in common (once per Highway target): the states of 64 chains in memory, the index
+// that four neighbours spell in them, lookups in tables of bytes, bytes that become words and back, exp(-f).
 #if defined(DROVER_BYTE_GROUPS_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef DROVER_BYTE_GROUPS_INL
 #undef DROVER_BYTE_GROUPS_INL
 #else
 #define DROVER_BYTE_GROUPS_INL
 #endif
+
+#include <hwy/cache_control.h>
 
 #include "drover/sample/gibbs/byte_random-inl.hpp"
 #include "drover/sample/gibbs/gibbs_spin_bytes.hpp"
@@ -33,17 +35,57 @@ HWY_INLINE constexpr std::size_t lane_of(std::size_t k, std::size_t q) {
   return 16 * q + k * (byte_lanes / 4);
 }
 
+// The chains' states, 0 or 255 in registers, as bytes in memory.
+struct ByteStates {
+  std::uint8_t* bytes;
+
+  HWY_INLINE ByteVector load(std::size_t i, std::size_t k) const {
+    return hn::Load(ByteTag(), bytes + 64 * i + k * byte_lanes);
+  }
+  HWY_INLINE void store(std::size_t i, std::size_t k, ByteVector values) const {
+    hn::Store(values, ByteTag(), bytes + 64 * i + k * byte_lanes);
+  }
+  // Adds `bit` to those whose state is 1; they do not have it yet.
+  HWY_INLINE ByteVector add_bit(ByteVector to, std::size_t i, std::size_t k, std::uint8_t bit) const {
+    return hn::OrAnd(to, load(i, k), hn::Set(ByteTag(), bit));
+  }
+  HWY_INLINE void prefetch(std::size_t i) const { hwy::Prefetch(bytes + 64 * i); }
+};
+
+// The same as bits in memory, in the order of those bytes.
+struct BitStates {
+  std::uint8_t* bytes;
+
+  HWY_INLINE ByteVector load(std::size_t i, std::size_t k) const {
+    const ByteTag d;
+    return hn::VecFromMask(d, hn::LoadMaskBits(d, bytes + 8 * i + k * (byte_lanes / 8)));
+  }
+  HWY_INLINE void store(std::size_t i, std::size_t k, ByteVector values) const {
+    const ByteTag d;
+    hn::StoreMaskBits(d, hn::MaskFromVec(values), bytes + 8 * i + k * (byte_lanes / 8));
+  }
+  HWY_INLINE ByteVector add_bit(ByteVector to, std::size_t i, std::size_t k, std::uint8_t bit) const {
+#if HWY_TARGET <= HWY_AVX3
+    __mmask64 ones;
+    hwy::CopyBytes<8>(bytes + 8 * i, &ones);
+    return ByteVector{_mm512_mask_add_epi8(to.raw, ones, to.raw, hn::Set(ByteTag(), bit).raw)};
+#else
+    return hn::OrAnd(to, load(i, k), hn::Set(ByteTag(), bit));
+#endif
+  }
+  HWY_INLINE void prefetch(std::size_t i) const {
+    hwy::Prefetch(bytes + 8 * i);
+  }
+};
+
 // The index 0 .. 15 that four neighbours spell in the chains of vector k.
-HWY_INLINE ByteVector group_index(const std::uint8_t* HWY_RESTRICT bytes,
-                                  const std::uint32_t* HWY_RESTRICT neighbours, std::size_t k) {
-  const ByteTag d;
-  const auto of = [&](int j) {
-    return hn::Load(d, bytes + std::size_t{64} * neighbours[j] + k * byte_lanes);
-  };
-  ByteVector index = hn::And(of(0), hn::Set(d, 1));
-  index = hn::OrAnd(index, of(1), hn::Set(d, 2));
-  index = hn::OrAnd(index, of(2), hn::Set(d, 4));
-  return hn::OrAnd(index, of(3), hn::Set(d, 8));
+template <class States>
+HWY_INLINE ByteVector group_index(States states, const std::uint32_t* HWY_RESTRICT neighbours,
+                                  std::size_t k) {
+  ByteVector index = states.add_bit(hn::Zero(ByteTag()), neighbours[0], k, 1);
+  index = states.add_bit(index, neighbours[1], k, 2);
+  index = states.add_bit(index, neighbours[2], k, 4);
+  return states.add_bit(index, neighbours[3], k, 8);
 }
 
 // Byte b of the entries that `index` names.
@@ -67,19 +109,35 @@ HWY_INLINE void join_bytes(ByteVector b3, ByteVector b2, ByteVector b1, ByteVect
   words[3] = hn::BitCast(w, hn::InterleaveUpper(h, low_upper, high_upper));
 }
 
-// The inverse for masks: four vectors of words, each 0 or all ones, become bytes.
-HWY_INLINE ByteVector split_masks(const hn::Mask<FloatTag>* HWY_RESTRICT masks) {
+// The inverse of join_bytes() for signs: four vectors of words become bytes of the same signs. Words are far from
+// zero or 0 or -1, and so are bytes.
+HWY_INLINE SignedVector signs_of(const hn::Vec<IntegerTag>* HWY_RESTRICT words) {
   const hn::Repartition<std::int16_t, ByteTag> h;
+  const auto lower = hn::ReorderDemote2To(h, words[0], words[1]);
+  const auto upper = hn::ReorderDemote2To(h, words[2], words[3]);
+#if HWY_TARGET <= HWY_AVX3
+  return SignedVector{_mm512_packs_epi16(lower.raw, upper.raw)};
+#elif HWY_TARGET == HWY_AVX2
+  return SignedVector{_mm256_packs_epi16(lower.raw, upper.raw)};
+#elif HWY_TARGET == HWY_SSE4
+  return SignedVector{_mm_packs_epi16(lower.raw, upper.raw)};
+#else
   const ByteTag d;
-  const auto word = [&](int q) { return hn::BitCast(IntegerTag(), hn::VecFromMask(FloatTag(), masks[q])); };
-  const auto lower = hn::BitCast(d, hn::ReorderDemote2To(h, word(0), word(1)));
-  const auto upper = hn::BitCast(d, hn::ReorderDemote2To(h, word(2), word(3)));
-  alignas(16) static constexpr std::uint8_t to_lower[16] = {0,   2,   4,   6,   8,   10,  12,  14,
+  alignas(16) static constexpr std::uint8_t to_lower[16] = {1,   3,   5,   7,   9,   11,  13,  15,
                                                             128, 128, 128, 128, 128, 128, 128, 128};
   alignas(16) static constexpr std::uint8_t to_upper[16] = {128, 128, 128, 128, 128, 128, 128, 128,
-                                                            0,   2,   4,   6,   8,   10,  12,  14};
-  return hn::Or(hn::TableLookupBytesOr0(lower, hn::LoadDup128(d, to_lower)),
-                hn::TableLookupBytesOr0(upper, hn::LoadDup128(d, to_upper)));
+                                                            1,   3,   5,   7,   9,   11,  13,  15};
+  return hn::BitCast(SignedTag(),
+                     hn::Or(hn::TableLookupBytesOr0(hn::BitCast(d, lower), hn::LoadDup128(d, to_lower)),
+                            hn::TableLookupBytesOr0(hn::BitCast(d, upper), hn::LoadDup128(d, to_upper))));
+#endif
+}
+
+// The same for masks.
+HWY_INLINE ByteVector split_masks(const hn::Mask<FloatTag>* HWY_RESTRICT masks) {
+  hn::Vec<IntegerTag> words[4];
+  for (int q = 0; q < 4; ++q) words[q] = hn::BitCast(IntegerTag(), hn::VecFromMask(FloatTag(), masks[q]));
+  return hn::BitCast(ByteTag(), signs_of(words));
 }
 
 HWY_INLINE void add_to(float* HWY_RESTRICT sums, FloatVector p) {

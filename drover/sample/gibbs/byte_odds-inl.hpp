@@ -40,17 +40,25 @@ HWY_INLINE void load_group(const View& view, std::size_t, std::size_t g, Group& 
   }
 }
 
+// Where the bytes of words come from that have byte 4 q + w of 16 alone. In full, since compilers would make
+// it of 16 bytes anew for every variable.
+struct ToWords {
+  alignas(64) std::uint8_t from[4][64];
+
+  constexpr ToWords() : from() {
+    for (unsigned q = 0; q < 4; ++q)
+      for (unsigned byte = 0; byte < 64; ++byte)
+        from[q][byte] = byte % 4 == 0 ? static_cast<std::uint8_t>(4 * q + byte % 16 / 4) : 128;
+  }
+};
+
 // Multiplies or adds the entries that `index` names into four vectors of floats.
 template <bool product>
 HWY_INLINE void combine(const Group& group, ByteVector index, FloatVector* HWY_RESTRICT totals) {
   const FloatTag d;
-  alignas(16) static constexpr std::uint8_t to_words[4][16] = {
-      {0, 128, 128, 128, 1, 128, 128, 128, 2, 128, 128, 128, 3, 128, 128, 128},
-      {4, 128, 128, 128, 5, 128, 128, 128, 6, 128, 128, 128, 7, 128, 128, 128},
-      {8, 128, 128, 128, 9, 128, 128, 128, 10, 128, 128, 128, 11, 128, 128, 128},
-      {12, 128, 128, 128, 13, 128, 128, 128, 14, 128, 128, 128, 15, 128, 128, 128}};
+  static constexpr ToWords to_words;
   for (std::size_t q = 0; q < 4; ++q) {
-    const ByteVector words = hn::TableLookupBytesOr0(index, hn::LoadDup128(ByteTag(), to_words[q]));
+    const ByteVector words = hn::TableLookupBytesOr0(index, hn::Load(ByteTag(), to_words.from[q]));
     const FloatVector term =
         hn::TableLookupLanes(group.entries, hn::IndicesFromVec(d, hn::BitCast(IntegerTag(), words)));
     totals[q] = product ? hn::Mul(totals[q], term) : hn::Add(totals[q], term);
@@ -90,35 +98,36 @@ HWY_INLINE void combine(const Group& group, ByteVector index, FloatVector* HWY_R
 #endif
 
 // Draws the chains of vector k given odds = exp(-f), from 16 random bits r: x = 1 when u (1 + odds) < 1 with
-// r <= 65536 u < r + 1. Returns all ones where that does not decide.
+// r <= 65536 u < r + 1. It is 1 for every such u when 65536 - (1 + odds) - r (1 + odds) is not negative, and 0
+// when 65536 - r (1 + odds) is; returns words with the sign of negative ones where neither says.
 template <bool summed>
-HWY_INLINE ByteVector draw_from_odds(const FloatVector* HWY_RESTRICT odds, ByteVector high, ByteVector low,
-                                     std::uint8_t* HWY_RESTRICT out, std::size_t k,
-                                     float* HWY_RESTRICT sums) {
+HWY_INLINE FloatVector draw_from_odds(const FloatVector* HWY_RESTRICT odds, ByteVector high, ByteVector low,
+                                      ByteVector& drawn, std::size_t k, float* HWY_RESTRICT sums) {
   const ByteTag d;
   const FloatTag f;
+  const SignedTag s;
   const FloatVector one = hn::Set(f, 1.0f), whole = hn::Set(f, 65536.0f);
   WordVector words[4];
   join_bytes(hn::Zero(d), hn::Zero(d), high, low, words);
-  hn::Mask<FloatTag> sure[4];
+  hn::Vec<IntegerTag> rest[4];
   FloatVector open = hn::Zero(f);
   for (std::size_t q = 0; q < 4; ++q) {
     const FloatVector r = hn::ConvertTo(f, hn::BitCast(IntegerTag(), words[q]));
     const FloatVector total = hn::Add(one, odds[q]);
     const FloatVector least = hn::Mul(r, total);
-    sure[q] = hn::Le(least, hn::Sub(whole, total));
-    const auto possible = hn::Lt(least, whole);
-    open = hn::Or(open, hn::VecFromMask(f, hn::Xor(sure[q], possible)));
+    const FloatVector at_most = hn::Sub(hn::Sub(whole, total), least);
+    open = hn::Or(open, hn::AndNot(hn::Sub(whole, least), at_most));
+    rest[q] = hn::BitCast(IntegerTag(), at_most);
     if constexpr (summed) add_to(sums + lane_of(k, q), hn::Div(one, total));
   }
-  hn::Store(split_masks(sure), d, out);
-  return hn::BitCast(d, open);
+  drawn = hn::BitCast(d, hn::VecFromMask(s, hn::Gt(signs_of(rest), hn::Set(s, -1))));
+  return open;
 }
 
 // The same from 32 bits: v odds < 2^31 - v keeps the relative precision of small probabilities of both
 // values.
-HWY_INLINE void draw_from_odds_whole(const FloatVector* HWY_RESTRICT odds,
-                                     const WordVector* HWY_RESTRICT random, std::uint8_t* HWY_RESTRICT out) {
+HWY_INLINE ByteVector draw_from_odds_whole(const FloatVector* HWY_RESTRICT odds,
+                                           const WordVector* HWY_RESTRICT random) {
   const IntegerTag n;
   const FloatTag f;
   hn::Mask<FloatTag> masks[4];
@@ -128,23 +137,25 @@ HWY_INLINE void draw_from_odds_whole(const FloatVector* HWY_RESTRICT odds,
         hn::Sub(hn::Set(n, std::numeric_limits<std::int32_t>::max()), hn::Sub(v, hn::Set(n, 1)));
     masks[q] = hn::Lt(hn::Mul(hn::ConvertTo(f, v), odds[q]), hn::ConvertTo(f, rest));
   }
-  hn::Store(split_masks(masks), ByteTag(), out);
+  return split_masks(masks);
 }
 
 // exp(-f) of all chains at temperature 1, as a product.
-HWY_INLINE void odds_by_product(const View& view, const std::uint8_t* HWY_RESTRICT bytes, std::size_t i,
+template <class States>
+HWY_INLINE void odds_by_product(const View& view, States states, std::size_t i,
                                 FloatVector* HWY_RESTRICT odds) {
   for (std::size_t k = 0; k < 4 * byte_vectors; ++k) odds[k] = hn::Set(FloatTag(), view.bias_odds[i]);
   for (std::size_t g = view.group_begin[i]; g < view.group_begin[i + 1]; ++g) {
     Group group;
     load_group<true>(view, i, g, group);
     for (std::size_t k = 0; k < byte_vectors; ++k)
-      combine<true>(group, group_index(bytes, view.neighbours + 4 * g, k), odds + 4 * k);
+      combine<true>(group, group_index(states, view.neighbours + 4 * g, k), odds + 4 * k);
   }
 }
 
 // exp(-beta f) of all chains. `inverse_temperatures` has one for every lane; null: all are 1.
-HWY_INLINE void odds_by_fields(const View& view, const std::uint8_t* HWY_RESTRICT bytes, std::size_t i,
+template <class States>
+HWY_INLINE void odds_by_fields(const View& view, States states, std::size_t i,
                                const float* HWY_RESTRICT inverse_temperatures,
                                FloatVector* HWY_RESTRICT odds) {
   const FloatTag d;
@@ -153,7 +164,7 @@ HWY_INLINE void odds_by_fields(const View& view, const std::uint8_t* HWY_RESTRIC
     Group group;
     load_group<false>(view, i, g, group);
     for (std::size_t k = 0; k < byte_vectors; ++k)
-      combine<false>(group, group_index(bytes, view.neighbours + 4 * g, k), odds + 4 * k);
+      combine<false>(group, group_index(states, view.neighbours + 4 * g, k), odds + 4 * k);
   }
   for (std::size_t k = 0; k < byte_vectors; ++k)
     for (std::size_t q = 0; q < 4; ++q) {
@@ -164,41 +175,42 @@ HWY_INLINE void odds_by_fields(const View& view, const std::uint8_t* HWY_RESTRIC
 }
 
 // Draws any variable from exp(-f) of its chains.
-template <bool by_fields, bool summed>
-HWY_INLINE bool draw_any(const View& view, std::uint8_t* bytes, std::size_t i,
+template <bool by_fields, bool summed, class States>
+HWY_INLINE bool draw_any(const View& view, States states, std::size_t i,
                          const float* HWY_RESTRICT inverse_temperatures, const LaneBytes& random,
                          float* HWY_RESTRICT sums) {
   ByteVector high[byte_vectors], low[byte_vectors];
   random.draw<0>(static_cast<std::uint32_t>(i), high, low);
-  const ByteTag d;
-  ByteVector open = hn::Zero(d);
+  FloatVector open = hn::Zero(FloatTag());
   FloatVector odds[4 * byte_vectors];
   if constexpr (by_fields)
-    odds_by_fields(view, bytes, i, inverse_temperatures, odds);
+    odds_by_fields(view, states, i, inverse_temperatures, odds);
   else
-    odds_by_product(view, bytes, i, odds);
+    odds_by_product(view, states, i, odds);
   for (std::size_t k = 0; k < byte_vectors; ++k) {
-    open = hn::Or(open, draw_from_odds<summed>(odds + 4 * k, high[k], low[k], bytes + 64 * i + k * byte_lanes,
-                                               k, sums));
+    ByteVector drawn;
+    open = hn::Or(open, draw_from_odds<summed>(odds + 4 * k, high[k], low[k], drawn, k, sums));
+    states.store(i, k, drawn);
   }
-  return hn::AllTrue(d, hn::Eq(open, hn::Zero(d)));
+  const IntegerTag n;
+  return hn::AllFalse(n, hn::Lt(hn::BitCast(n, open), hn::Zero(n)));
 }
 
-template <bool by_fields>
-HWY_NOINLINE void draw_any_whole(const View& view, std::uint8_t* bytes, std::size_t i,
+template <bool by_fields, class States>
+HWY_NOINLINE void draw_any_whole(const View& view, States states, std::size_t i,
                                  const float* HWY_RESTRICT inverse_temperatures, const LaneBytes& random) {
   ByteVector r[4][byte_vectors];
   random.draw<0>(static_cast<std::uint32_t>(i), r[3], r[2]);
   random.draw<1>(static_cast<std::uint32_t>(i), r[1], r[0]);
   FloatVector odds[4 * byte_vectors];
   if constexpr (by_fields)
-    odds_by_fields(view, bytes, i, inverse_temperatures, odds);
+    odds_by_fields(view, states, i, inverse_temperatures, odds);
   else
-    odds_by_product(view, bytes, i, odds);
+    odds_by_product(view, states, i, odds);
   for (std::size_t k = 0; k < byte_vectors; ++k) {
     WordVector words[4];
     join_bytes(r[3][k], r[2][k], r[1][k], r[0][k], words);
-    draw_from_odds_whole(odds + 4 * k, words, bytes + 64 * i + k * byte_lanes);
+    states.store(i, k, draw_from_odds_whole(odds + 4 * k, words));
   }
 }
 

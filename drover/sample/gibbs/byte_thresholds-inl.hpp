@@ -1,11 +1,11 @@
-// Draws of a variable of at most eight neighbours, for 64 chains as bytes, from a table of its conditionals
+// Draws of a variable of at most six neighbours, for 64 chains as bytes, from a table of its conditionals
 // (once per Highway target).
 //
 // T = 2^32 p(x = 1) stands in the table for each state of the neighbours, one byte of it after the other:
 // byte b of entry e at 16 2^beyond b + e, where the variable has at most 4 + beyond neighbours. The upper 16
 // bits of T are compared with 16 random bits; where they tie (about one variable in a thousand) all 64 chains
 // are drawn again from 32 bits that begin with the same 16. Sixteen entries are one byte shuffle. With
-// AVX-512 up to 128 are one permutation; elsewhere there is a shuffle for each state of the fifth to eighth
+// AVX-512 up to 64 are one permutation; elsewhere there is a shuffle for each state of the fifth and sixth
 // neighbour, and what such a neighbour changes (the exclusive or of the entries with it and without) stands
 // in the table in place of the entries with it: masked by the neighbour's bytes and joined in two
 // instructions, where blending takes three on many processors.
@@ -30,63 +30,52 @@ HWY_INLINE ByteVector turned(ByteVector bytes) {
 
 // Which entry of its table each chain of a vector takes: the first four neighbours and `beyond` more.
 template <int beyond>
-struct TableIndex {
-  ByteVector low;
-  ByteVector high[beyond > 0 ? beyond : 1];  // bytes of the further neighbours, 0 or 255
-
-  HWY_INLINE TableIndex(const std::uint8_t* HWY_RESTRICT bytes, const std::uint32_t* HWY_RESTRICT neighbours,
-                        std::size_t k)
-      : low(group_index(bytes, neighbours, k)) {
-    const ByteTag d;
-    for (int j = 0; j < beyond; ++j)
-      high[j] = hn::Load(d, bytes + std::size_t{64} * neighbours[4 + j] + k * byte_lanes);
+class TableIndex {
+ public:
+  template <class States>
+  HWY_INLINE TableIndex(States states, const std::uint32_t* HWY_RESTRICT neighbours, std::size_t k)
+      : low_(group_index(states, neighbours, k)) {
+    for (int j = 0; j < beyond; ++j) {
 #if HWY_TARGET == HWY_AVX3_DL
-    for (int j = 0; j < beyond; ++j)
-      low = hn::OrAnd(low, high[j], hn::Set(d, static_cast<std::uint8_t>(16 << j)));
+      low_ = states.add_bit(low_, neighbours[4 + j], k, static_cast<std::uint8_t>(16 << j));
+#else
+      high_[j] = states.load(neighbours[4 + j], k);
 #endif
+    }
   }
 
   // Byte b of the entries.
   HWY_INLINE ByteVector look_up(const std::uint8_t* HWY_RESTRICT table, int b) const {
     const std::uint8_t* const bytes = table + (16 << beyond) * b;
-    if constexpr (beyond == 0) return hn::TableLookupBytes(hn::LoadDup128(ByteTag(), bytes), low);
+    if constexpr (beyond == 0) return hn::TableLookupBytes(hn::LoadDup128(ByteTag(), bytes), low_);
 #if HWY_TARGET == HWY_AVX3_DL
-    // One instruction looks up 64 or 128 entries; of an index it takes as many bits as it needs.
-    using Vector = ByteVector;
+    // One instruction looks up 32 or 64 entries; of an index it takes as many bits as it needs.
+    __m512i entries;
     if constexpr (beyond == 1)
-      return Vector{_mm512_maskz_permutexvar_epi8(
-          ~__mmask64{0}, low.raw, _mm512_castsi256_si512(_mm256_load_si256(at<__m256i>(bytes))))};
-    if constexpr (beyond == 2)
-      return Vector{
-          _mm512_maskz_permutexvar_epi8(~__mmask64{0}, low.raw, _mm512_load_si512(at<__m512i>(bytes)))};
-    const auto of_128 = [&](const std::uint8_t* first) {
-      return _mm512_permutex2var_epi8(_mm512_load_si512(at<__m512i>(first)), low.raw,
-                                      _mm512_load_si512(at<__m512i>(first + 64)));
-    };
-    if constexpr (beyond == 3) return Vector{of_128(bytes)};
-    return Vector{_mm512_mask_blend_epi8(_mm512_movepi8_mask(low.raw), of_128(bytes), of_128(bytes + 128))};
+      entries = _mm512_castsi256_si512(_mm256_load_si256(reinterpret_cast<const __m256i*>(bytes)));
+    else
+      entries = _mm512_load_si512(reinterpret_cast<const __m512i*>(bytes));
+    return ByteVector{_mm512_maskz_permutexvar_epi8(~__mmask64{0}, low_.raw, entries)};
 #else
     return look_up_part<beyond>(bytes);
 #endif
   }
 
  private:
-#if HWY_TARGET == HWY_AVX3_DL
-  template <class Vector>
-  static HWY_INLINE const Vector* at(const std::uint8_t* bytes) {
-    return reinterpret_cast<const Vector*>(bytes);
-  }
-#else
+#if HWY_TARGET != HWY_AVX3_DL
   // Entries of 16 2^bits, by halves: the highest neighbour adds what the second says (arrange_table()).
   template <int bits>
   HWY_INLINE ByteVector look_up_part(const std::uint8_t* HWY_RESTRICT bytes) const {
     if constexpr (bits == 0)
-      return hn::TableLookupBytes(hn::LoadDup128(ByteTag(), bytes), low);
+      return hn::TableLookupBytes(hn::LoadDup128(ByteTag(), bytes), low_);
     else
       return hn::Xor(look_up_part<bits - 1>(bytes),
-                     hn::And(high[bits - 1], look_up_part<bits - 1>(bytes + (8 << bits))));
+                     hn::And(high_[bits - 1], look_up_part<bits - 1>(bytes + (8 << bits))));
   }
+
+  ByteVector high_[beyond > 0 ? beyond : 1];  // bytes of the further neighbours, 0 or 255
 #endif
+  ByteVector low_;
 };
 
 // Makes a table of entries as they are one that look_up() of this instruction set reads.
@@ -100,8 +89,8 @@ void arrange_table([[maybe_unused]] std::uint8_t* table, [[maybe_unused]] unsign
 }
 
 // Draws a variable of at most 4 + beyond neighbours from 16 random bits; false when these tie in some chain.
-template <int beyond, bool summed>
-HWY_INLINE bool draw_from_table(const std::uint8_t* HWY_RESTRICT table, std::uint8_t* bytes, std::size_t i,
+template <int beyond, bool summed, class States>
+HWY_INLINE bool draw_from_table(const std::uint8_t* HWY_RESTRICT table, States states, std::size_t i,
                                 const std::uint32_t* HWY_RESTRICT neighbours, const LaneBytes& random,
                                 float* HWY_RESTRICT sums) {
   const ByteTag d;
@@ -110,14 +99,14 @@ HWY_INLINE bool draw_from_table(const std::uint8_t* HWY_RESTRICT table, std::uin
   random.draw<0>(static_cast<std::uint32_t>(i), high, low);
   ByteVector ties = hn::Zero(d);
   for (std::size_t k = 0; k < byte_vectors; ++k) {
-    const TableIndex<beyond> index(bytes, neighbours, k);
+    const TableIndex<beyond> index(states, neighbours, k);
     const ByteVector b3 = index.look_up(table, 3), b2 = index.look_up(table, 2);
     const SignedVector t3 = hn::BitCast(s, b3), t2 = hn::BitCast(s, b2);
     const SignedVector r3 = hn::BitCast(s, high[k]), r2 = hn::BitCast(s, low[k]);
     const ByteMask equal = hn::Eq(r3, t3);
     const ByteMask one = hn::Or(hn::Lt(r3, t3), hn::And(equal, hn::Lt(r2, t2)));
     ties = hn::Or(ties, hn::BitCast(d, hn::VecFromMask(s, hn::And(equal, hn::Eq(r2, t2)))));
-    hn::Store(hn::BitCast(d, hn::VecFromMask(s, one)), d, bytes + 64 * i + k * byte_lanes);
+    states.store(i, k, hn::BitCast(d, hn::VecFromMask(s, one)));
     if constexpr (summed) {
       WordVector words[4];
       join_bytes(hn::Zero(d), turned(b3), turned(b2), index.look_up(table, 1), words);
@@ -128,9 +117,9 @@ HWY_INLINE bool draw_from_table(const std::uint8_t* HWY_RESTRICT table, std::uin
 }
 
 // The same from all 32 bits.
-template <int beyond>
-HWY_NOINLINE void draw_from_whole_table(const std::uint8_t* HWY_RESTRICT table, std::uint8_t* bytes,
-                                        std::size_t i, const std::uint32_t* HWY_RESTRICT neighbours,
+template <int beyond, class States>
+HWY_NOINLINE void draw_from_whole_table(const std::uint8_t* HWY_RESTRICT table, States states, std::size_t i,
+                                        const std::uint32_t* HWY_RESTRICT neighbours,
                                         const LaneBytes& random) {
   const ByteTag d;
   const SignedTag s;
@@ -138,7 +127,7 @@ HWY_NOINLINE void draw_from_whole_table(const std::uint8_t* HWY_RESTRICT table, 
   random.draw<0>(static_cast<std::uint32_t>(i), r[3], r[2]);
   random.draw<1>(static_cast<std::uint32_t>(i), r[1], r[0]);
   for (std::size_t k = 0; k < byte_vectors; ++k) {
-    const TableIndex<beyond> index(bytes, neighbours, k);
+    const TableIndex<beyond> index(states, neighbours, k);
     ByteMask one = hn::MaskFromVec(hn::Zero(s));
     for (int b = 0; b < 4; ++b) {
       ByteVector entry = index.look_up(table, b);
@@ -146,16 +135,16 @@ HWY_NOINLINE void draw_from_whole_table(const std::uint8_t* HWY_RESTRICT table, 
       const SignedVector t = hn::BitCast(s, entry), u = hn::BitCast(s, r[b][k]);
       one = hn::Or(hn::Lt(u, t), hn::And(hn::Eq(u, t), one));
     }
-    hn::Store(hn::BitCast(d, hn::VecFromMask(s, one)), d, bytes + 64 * i + k * byte_lanes);
+    states.store(i, k, hn::BitCast(d, hn::VecFromMask(s, one)));
   }
 }
 
-template <int beyond, bool summed>
-HWY_INLINE void draw_by_table(const std::uint8_t* HWY_RESTRICT table, std::uint8_t* bytes, std::size_t i,
+template <int beyond, bool summed, class States>
+HWY_INLINE void draw_by_table(const std::uint8_t* HWY_RESTRICT table, States states, std::size_t i,
                               const std::uint32_t* HWY_RESTRICT neighbours, const LaneBytes& random,
                               float* HWY_RESTRICT sums) {
-  if (!draw_from_table<beyond, summed>(table, bytes, i, neighbours, random, sums))
-    draw_from_whole_table<beyond>(table, bytes, i, neighbours, random);
+  if (!draw_from_table<beyond, summed>(table, states, i, neighbours, random, sums))
+    draw_from_whole_table<beyond>(table, states, i, neighbours, random);
 }
 
 // The table of thresholds of a variable of at most four neighbours, when all chains have one temperature.

@@ -1,4 +1,4 @@
-// Gibbs sampling of 64 chains at once on any spin graph: one byte per chain and variable, 0 or 255.
+// Gibbs sampling of 64 chains at once on any spin graph: a byte per chain and variable, 0 or 255.
 //
 // x_i is drawn from p(x_i = 1 | rest) = 1 / (1 + exp(-f_i)), f_i = bias_i + sum_j weight_ij x_j (Geman and
 // Geman 1984), for all 64 chains of a State together. Neighbours are taken in groups of four. The bytes of a
@@ -6,8 +6,7 @@
 // byte of a 16-entry table for 16, 32 or 64 chains in one instruction. What the tables hold:
 //
 // - a variable of at most four neighbours: T = 2^32 p for the 16 states of its neighbours, compared with
-//   random bits (byte_thresholds-inl.hpp); of five to eight neighbours the same in 32 to 256 entries, where
-//   tables of that size find room.
+//   random bits (byte_thresholds-inl.hpp); of five or six neighbours the same in 32 or 64 entries.
 // - any other variable: the product of exp(-weight) of the neighbours that are 1, a float, per group. The
 //   product over groups and exp(-bias) is exp(-f); x = 1 when u (1 + exp(-f)) < 1, again with 16 random bits
 //   first. Where products could leave the range of floats, and at temperatures other than 1, groups hold sums
@@ -16,6 +15,9 @@
 // Probabilities are honoured to 2^-31 absolutely, those of exp(-f) also to a few 1e-7 relatively. Conditional
 // sums add p rounded down to 24 bits. Only operations that IEEE 754 defines to the last bit are used, so that
 // every instruction set gives the same bits.
+//
+// Where the neighbours of a large graph lie far from one another the states are bits in memory, unpacked as they are
+// read: an eighth of the memory, and the same results.
 //
 // Use it whenever several chains are wanted: no colouring, no gathers, the fastest on sparse graphs. On dense
 // graphs GibbsSpinLanes, with one bit per chain, moves eight times less memory. For one long chain on a big
@@ -39,6 +41,9 @@ namespace drover {
 
 class LaneRandom;
 
+/// How the states of 64 chains lie in memory; results do not depend on it.
+enum class SpinStorage : std::uint8_t { chosen, bytes, bits };
+
 class GibbsSpinBytes {
  public:
   using Bytes = AlignedVector<std::uint8_t>;
@@ -46,7 +51,7 @@ class GibbsSpinBytes {
   struct State {
     std::uint64_t seed = 0;
     std::uint32_t first_chain = 0;
-    Bytes bytes;                              ///< bytes[64 i + place_of_lane(l)]: 255 when x_i of lane l is 1
+    Bytes states;  ///< 64 bytes of x_i, 255 when it is 1 in the lane of that place, or 64 bits
     std::vector<float> inverse_temperatures;  ///< of the 64 lanes
     std::vector<std::uint32_t> order;         ///< room for the order of a random scan
 
@@ -54,13 +59,14 @@ class GibbsSpinBytes {
     void visit(Archive& archive) {
       archive(seed);
       archive(first_chain);
-      archive(bytes);
+      archive(states);
       archive(inverse_temperatures);
       archive(order);
     }
   };
 
-  explicit GibbsSpinBytes(const SpinGraph& graph, Scan scan = Scan::fixed);
+  explicit GibbsSpinBytes(const SpinGraph& graph, Scan scan = Scan::fixed,
+                          SpinStorage storage = SpinStorage::chosen);
 
   std::size_t size() const { return bias_.size(); }
   std::uint32_t lanes() const { return 64; }
@@ -91,7 +97,7 @@ class GibbsSpinBytes {
     const float* bias_odds = nullptr;            ///< exp(-bias)
     const std::uint32_t* group_begin = nullptr;  ///< groups of variable i: group_begin[i] .. group_begin[i+1]
     const std::uint32_t* table_begin = nullptr;  ///< the tables of variable i begin at 64 table_begin[i]
-    const std::uint8_t* beyond = nullptr;        ///< 1 .. 4: thresholds of so many neighbours more than four
+    const std::uint8_t* beyond = nullptr;        ///< 1, 2: thresholds of so many neighbours more than four
     const std::uint32_t* neighbours = nullptr;   ///< four per group; the last group is filled with i itself
     const float* weights = nullptr;              ///< four per group; zero for the filling
     const float* odds = nullptr;                 ///< exp(-weight)
@@ -99,12 +105,13 @@ class GibbsSpinBytes {
         nullptr;            ///< thresholds, or 64 of odds per group: byte b of entry e at 16 b + e
     bool moderate = false;  ///< products of odds stay in the range of floats
     bool prefetch = false;  ///< neighbours are far away in memory
+    bool packed = false;    ///< states are bits
     std::size_t reach = 0;  ///< the largest |i - j| of neighbours
   };
 
   /// What one call of the vector code does; null stands for inverse temperatures 1, ascending order, no sums.
   struct Job {
-    std::uint8_t* bytes = nullptr;
+    std::uint8_t* states = nullptr;
     const float* inverse_temperatures = nullptr;
     const std::uint32_t* order = nullptr;
     const LaneRandom* random = nullptr;
@@ -117,6 +124,7 @@ class GibbsSpinBytes {
 
  private:
   View view() const;
+  std::size_t bytes_each() const { return packed_ ? 8 : 64; }
   void run(State& state, std::uint64_t first_sweep, std::uint64_t count, float* sums) const;
 
   Scan scan_;
@@ -124,6 +132,7 @@ class GibbsSpinBytes {
   bool prefetch_ = false;
   std::size_t reach_ = 0;
   std::size_t together_ = 1;
+  bool packed_ = false;
   double log_constant_ = 0;
   std::vector<float> bias_;
   std::vector<float> bias_odds_;
