@@ -37,7 +37,8 @@ void apply(const Limits& limits) {
   if (limits.time) limit_time(*limits.time);
   const std::optional<std::uint32_t> wanted = limits.threads ? limits.threads : usual_threads;
   if (!wanted) return;
-  static std::unique_ptr<tbb::global_control> threads;  // for the rest of the program
+  // Never destroyed: oneTBB would begin workers at the end of the program, for which memory may not reach.
+  static auto& threads = *new std::unique_ptr<tbb::global_control>;
   threads = std::make_unique<tbb::global_control>(tbb::global_control::max_allowed_parallelism,
                                                   static_cast<std::size_t>(*wanted));
 }

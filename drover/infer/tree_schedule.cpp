@@ -86,8 +86,10 @@ void TreeSchedule::downward(const std::function<void(std::uint32_t)>& visit) con
       for (std::size_t k = unit_offsets_[u + 1]; k-- > unit_offsets_[u];) visit(nodes_[k]);
       const std::size_t begin = child_offsets_[u], end = child_offsets_[u + 1];
       if (begin == end) return;
-      for (std::size_t k = begin + 1; k < end; ++k) tasks.begin(unit_children_[k]);
-      u = unit_children_[begin];
+      // One thread takes the last task first, so that it goes by descending numbers (junction_tree.cpp predicts
+      // the memory of that).
+      for (std::size_t k = begin; k + 1 < end; ++k) tasks.begin(unit_children_[k]);
+      u = unit_children_[end - 1];
     }
   };
   ParallelTasks tasks(descend);

@@ -53,13 +53,16 @@ char separator_of(std::string_view text) {
 RowReader::RowReader(TextSource& source) : source_(source), separator_(separator_of(source.beginning())) {}
 
 bool RowReader::next(std::vector<Cell>& cells) {
+  bool is_remark = false;
   do {
     while (source_.peek() == '\n' || source_.peek() == '\r') source_.get();
     if (source_.peek() < 0) return false;
+    const bool may_be_remark = source_.peek() == '#';  // it has no quotes
     cells.assign(1, cell());
-    while (more_ && !cells[0].text.starts_with(csv_draws_remark)) cells.push_back(cell());
+    is_remark = may_be_remark && cells[0].text.starts_with(csv_draws_remark);
+    while (more_ && !is_remark) cells.push_back(cell());
     while (more_) more_ = source_.peek() >= 0 && source_.get() != '\n';
-  } while (cells[0].text.starts_with(csv_draws_remark));
+  } while (is_remark);
   return true;
 }
 

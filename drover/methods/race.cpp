@@ -113,6 +113,7 @@ class Race {
   void dismiss(Contestant& one, std::string note);
   Contestant* waiting();
   bool recall();
+  bool came_further(const Contestant& one, const Contestant& other) const;
   void heats();
   void escalate();
   void finals();
@@ -206,6 +207,7 @@ void Race::add_small(std::string_view method) {
   const std::size_t before = contestants_.size();
   add(method);
   if (before == 0 || contestants_.size() == before || pilot_work(contestants_.back()) <= small_pilot) return;
+  if (by_sweeps_ && method != "tempering") return;  // nobody escalates then
   contestants_.pop_back();
   postponed_.push_back(method);
 }
@@ -407,15 +409,22 @@ Contestant* Race::waiting() {
   return nullptr;
 }
 
-// A short look may flatter: when the leader turns out to be worse than the one that waits, this one is back.
+// A short look may flatter: when the leader turns out to be worse than the one that waits, and this one would meet the
+// targets sooner though it is behind, it is back.
 bool Race::recall() {
   Contestant* other = waiting();
   const Contestant* best = leader();
-  if (other == nullptr || best == nullptr || targets_.are_met(*best) || other->score() <= best->score())
+  if (other == nullptr || best == nullptr || is_over() || targets_.are_met(*best) ||
+      other->score() <= best->score() || targets_.work_left(*other) >= targets_.work_left(*best))
     return false;
   other->waits = false;
   other->entry.note.clear();
   return true;
+}
+
+// What is left of a run that ends is what it has, not how fast it was going.
+bool Race::came_further(const Contestant& one, const Contestant& other) const {
+  return !by_sweeps_ && !targets_.are_met(other) && targets_.work_factor(one) < targets_.work_factor(other);
 }
 
 std::vector<Contestant*> Race::running() {
@@ -572,7 +581,15 @@ void Race::finals() {
     leave(*before, "left at last: fewer effective samples per work than its pilots promised");
     phase_ = "sampling: " + winner->name;
   }
-  if (Contestant* other = waiting()) dismiss(*other, other->entry.note);
+  Contestant* other = waiting();
+  if (other != nullptr && came_further(*other, *winner)) {
+    other->waits = false;
+    other->entry.note.clear();
+    winner->entry.note = fmt::format("left at the end: {} had come further", other->name);
+    std::swap(winner, other);
+    winner_ = winner;
+  }
+  if (other != nullptr) dismiss(*other, other->entry.note);
   finish(*winner);
 }
 

@@ -8,4 +8,5 @@
 
 // Highway falls back to single scalars, without AES, where GCC before 12.3 may vectorise a high multiply
 // wrongly (GCC bug 106322). Nothing here multiplies high, so the emulated 128-bit vectors are safe.
+#undef HWY_BROKEN_EMU128
 #define HWY_BROKEN_EMU128 0

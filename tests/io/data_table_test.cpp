@@ -63,6 +63,8 @@ TEST(DataTable, ARemarkOfDroverIsNoRow) {
     EXPECT_EQ(table.values, (std::vector<Value>{0, 1})) << separator;
     EXPECT_EQ(parse(rows + remark + "1" + separator + "1\n").rows, 2U);
   }
+  // In quotes it is somebody's text.
+  EXPECT_EQ(parse("n\n\"# drover a\"\nx\nx\n", {.header = Header::yes}).rows, 3U);
 }
 
 TEST(DataTable, NumbersAreBinarisedOnRequest) {

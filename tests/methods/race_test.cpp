@@ -286,6 +286,40 @@ TEST(Race, ComesBackToTheOneThatWaitedWhenTheWinnerStandsStill) {
   EXPECT_LT(agreement(answer, compile(model), JunctionTree(compile(model)).marginals()).largest, 7);
 }
 
+// The one that waited may be faster and yet have just begun: a run that is ended answers from the one that came further, by
+// what R-hat says (the targets' own measure, but for effective samples, which are not the issue here).
+TEST(Race, ARunThatIsEndedAnswersFromTheOneThatCameFurthest) {
+  const Model model = ising(grid_edges(12, 12, false), Draw::normal(0, 2), Draw::constant(0.1), 3);
+  int told_apart = 0;
+  for (const int reports : {1200, 1300, 1400}) {
+    RunControl control;
+    int seen = 0;
+    control.watch([&](const Progress&) {
+      if (++seen == reports) control.request_stop();
+    });
+    const Marginals answer = marginals(model, racing(), control);
+    const auto chosen = std::ranges::find_if(answer.race, &RaceEntry::chosen);
+    ASSERT_NE(chosen, answer.race.end());
+    for (const RaceEntry& entry : answer.race) {
+      if (!entry.note.starts_with("left at") || answer.converged) continue;
+      ++told_apart;
+      EXPECT_GE(entry.rhat_max, chosen->rhat_max) << reports << ' ' << entry.method;
+    }
+  }
+  EXPECT_GT(told_apart, 0);
+}
+
+// Where sweeps are asked for nobody escalates: whoever fits runs from the start.
+TEST(Race, WithSweepsGivenDearPilotsRunToo) {
+  const Model model = ising(grid_edges(40, 40, false), Draw::normal(0, 1), Draw::normal(0, 0.2), 1);
+  InferenceOptions options = racing();
+  options.chains.sweeps = 40;
+  const Marginals answer = marginals(model, options);
+  const auto one = std::ranges::find(answer.race, "tree-primal-dual", &RaceEntry::method);
+  ASSERT_NE(one, answer.race.end());
+  EXPECT_GT(one->work, 0);
+}
+
 TEST(Race, SameBitsWhateverTheThreads) {
   const Model model = ising(grid_edges(7, 7, true), Draw::normal(0, 0.6), Draw::normal(0, 0.3), 2);
   const auto run = [&](std::size_t threads) {
