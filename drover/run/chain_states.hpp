@@ -141,7 +141,13 @@ class KernelStates final : public ChainStates {
   void visit_states(SaveArchive& archive) override {
     for (auto& state : states_) state.visit(archive);
   }
-  void visit_state(std::size_t batch, LoadArchive& archive) override { states_[batch].visit(archive); }
+  void visit_state(std::size_t batch, LoadArchive& archive) override {
+    states_[batch].visit(archive);
+    if constexpr (requires { kernel_.fits(states_[batch]); })
+      if (!kernel_.fits(states_[batch]))
+        throw Error(ErrorKind::bad_data,
+                    "the checkpoint is of another version of drover: its states are laid out differently");
+  }
   void visit_totals(SaveArchive& archive) override {
     for (TotalsOf<K>& totals : totals_) totals.visit(archive);
   }

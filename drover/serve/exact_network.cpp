@@ -14,24 +14,22 @@ namespace drover {
 class ExactNetwork::Weighted {
  public:
   Weighted(ExactNetwork& network, std::span<const Finding> findings, const RunControl& control)
-      : graph_(network.graph_), unary_(network.graph_.unary) {
+      : kept_{network.graph_, network.graph_.unary} {
+    Graph& graph = network.graph_;
     for (const Finding& finding : findings) {
-      const VariableId free = graph_.free_variable[finding.variable];
+      const VariableId free = graph.free_variable[finding.variable];
       if (free == no_variable) {  // a single state, or one that no evidence is needed for
-        constant_ += std::log(finding.likelihood[graph_.clamped_value[finding.variable]]);
+        constant_ += std::log(finding.likelihood[graph.clamped_value[finding.variable]]);
         continue;
       }
       for (std::size_t k = 0; k < finding.likelihood.size(); ++k)
-        graph_.unary[graph_.unary_offsets[free] + k] += std::log(finding.likelihood[k]);
+        graph.unary[graph.unary_offsets[free] + k] += std::log(finding.likelihood[k]);
     }
     if (constant_ == log_zero) impossible();
     ExactOptions options = network.options_;
     options.control = &control;
-    tree_ = std::make_unique<JunctionTree>(graph_, network.plan_, options);
+    tree_ = std::make_unique<JunctionTree>(graph, network.plan_, options);
   }
-  ~Weighted() { graph_.unary = std::move(unary_); }
-  Weighted(const Weighted&) = delete;
-  Weighted& operator=(const Weighted&) = delete;
 
   JunctionTree& tree() { return *tree_; }
   double log_z() { return tree_->log_z() + constant_; }
@@ -41,8 +39,16 @@ class ExactNetwork::Weighted {
     throw Error(ErrorKind::bad_data, "the evidence is impossible: no state agrees with it");
   }
 
-  Graph& graph_;
-  std::vector<double> unary_;
+  // A member, so that the graph is as it was though the constructor throws.
+  struct Kept {
+    Graph& graph;
+    SharedArray<double> unary;
+    Kept(Graph& of, SharedArray<double> kept) : graph(of), unary(std::move(kept)) {}
+    Kept(const Kept&) = delete;
+    Kept& operator=(const Kept&) = delete;
+    ~Kept() { graph.unary = std::move(unary); }
+  };
+  Kept kept_;
   double constant_ = 0;
   std::unique_ptr<JunctionTree> tree_;
 };

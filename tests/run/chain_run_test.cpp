@@ -13,6 +13,7 @@
 #include "drover/model/builders.hpp"
 #include "drover/sample/blocked/blocked_gibbs.hpp"
 #include "drover/sample/dual/tree_primal_dual.hpp"
+#include "drover/sample/gibbs/gibbs_spin_bytes.hpp"
 #include "drover/sample/gibbs/gibbs_table_lanes.hpp"
 #include "tests/run/small_runs.hpp"
 #include "tests/support/random_models.hpp"
@@ -130,6 +131,17 @@ TEST(ChainRun, ResumesBitForBit) {
   EXPECT_TRUE(archive.at_end());
   second.run(no_control());
   EXPECT_EQ(bytes_of(second), bytes_of(whole));
+}
+
+TEST(ChainRun, RefusesStatesOfAnotherLayout) {
+  const SpinGraph graph = spin_graph(small_graph(3));
+  ChainOptions options = small_options();
+  options.chains = 64;
+  const GibbsSpinBytes bytes(graph, Scan::fixed, SpinStorage::bytes),
+      bits(graph, Scan::fixed, SpinStorage::bits);
+  ChainRun first(bytes, options), second(bits, options);
+  LoadArchive archive(bytes_of(first));
+  EXPECT_THROW(second.visit(archive), Error);
 }
 
 TEST(ChainRun, DoesNotDependOnInterruptions) {

@@ -226,6 +226,16 @@ TEST(GibbsSpinBytes, BitsInMemoryGiveWhatBytesDo) {
   EXPECT_EQ(bytes_of(testing::random_grid(150, 150, false, 5)), std::size_t{22'500} * 64);
 }
 
+TEST(GibbsSpinBytes, KnowsWhetherAStateIsLaidOutAsItsOwn) {
+  const SpinGraph graph = spin_graph(nine_spins(1, 0.2));
+  const GibbsSpinBytes bytes(graph, Scan::fixed, SpinStorage::bytes),
+      bits(graph, Scan::fixed, SpinStorage::bits);
+  EXPECT_TRUE(bytes.fits(bytes.start(1, 0)));
+  EXPECT_TRUE(bits.fits(bits.start(1, 0)));
+  EXPECT_FALSE(bits.fits(bytes.start(1, 0)));
+  EXPECT_FALSE(bytes.fits(bits.start(1, 0)));
+}
+
 // Fields far beyond the range of exp neither overflow nor let the impossible happen.
 TEST(GibbsSpinBytes, HugeFieldsSaturate) {
   testing::for_each_target([] {

@@ -119,5 +119,57 @@ TEST(TreePrimalDual, StrongPairsStayInRange) {
   }
 }
 
+// Couplings that are what rounding left, beside some that are none: the first do nothing.
+TEST(TreePrimalDual, PairsWithoutAnEffectHaveNone) {
+  Model model;
+  model.cardinalities.assign(6, 2);
+  for (const double sign : {1.0, -1.0})
+    for (VariableId i = 0; i < 3; ++i) model.spin_pairs.add(i, (i + 1) % 3, sign * 1e-17 * (i + 1));
+  for (VariableId i = 0; i < 3; ++i) model.spin_pairs.add(3 + i, 3 + (i + 1) % 3, i == 0 ? -0.8 : 0.8);
+  const double values[2] = {0, 0.5};
+  model.unaries.add(0, values);
+  for (const bool alone : {true, false}) {
+    Model other = model;
+    if (alone) {
+      other = Model();
+      other.cardinalities.assign(3, 2);
+      for (VariableId i = 0; i < 3; ++i) other.spin_pairs.add(i, (i + 1) % 3, 1e-17);
+      other.unaries.add(0, values);
+    }
+    const Graph graph = compile(other);
+    for (ForestChoice choice : choices)
+      testing::expect_leaves_distribution(TreePrimalDual(graph, choice), graph, 5, 2048);
+  }
+}
+
+// The strongest pairs that the method takes, one beside the other: two entries of 148 nats and one of 498. On a tree every
+// sweep is exact, whatever the forest; without one the states of the mode are right from it on.
+TEST(TreePrimalDual, TheStrongestEntriesStayInRange) {
+  Model model;
+  model.cardinalities.assign(3, 5);
+  std::vector<double> first(25, 0.0), second(25, 0.0);
+  first[12] = first[13] = 148;
+  second[13] = 498;
+  const VariableId one[2] = {0, 1}, other[2] = {0, 2};
+  model.tables.add(one, first);
+  model.tables.add(other, second);
+  const Graph graph = compile(model);
+  const Enumeration exact = enumerate(graph);
+  for (ForestChoice choice : choices) {
+    const TreePrimalDual kernel(graph, choice);
+    auto state = kernel.start(1, 0);
+    for (std::uint32_t lane = 0; lane < kernel.lanes(); ++lane) kernel.write(state, lane, exact.best);
+    std::vector<float> sums(kernel.entry_count() * kernel.lanes(), 0.0F);
+    for (std::uint64_t sweep = 0; sweep < 8; ++sweep) kernel.sweep(state, sweep, ConditionalSums{sums});
+    for (float sum : sums) ASSERT_TRUE(std::isfinite(sum));
+    std::vector<Value> x(3);
+    for (std::uint32_t lane = 0; lane < kernel.lanes(); ++lane) {
+      kernel.read(state, lane, x);
+      EXPECT_EQ(x[0], exact.best[0]);
+      EXPECT_EQ(x[2], exact.best[2]);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace drover

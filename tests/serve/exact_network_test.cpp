@@ -116,6 +116,25 @@ TEST(ExactNetwork, AgreesWithEnumeration) {
   }
 }
 
+// An answer that could not be given, for its findings or for the time, leaves nothing behind in the network.
+TEST(ExactNetwork, FindingsDoNotOutliveARequestThatFails) {
+  Model model = live_example();
+  const auto extra = static_cast<VariableId>(model.variable_count());
+  model.cardinalities.push_back(1);
+  ExactNetwork network(model, std::size_t{1} << 30);
+  const NetworkAnswer before = network.marginals({});
+  std::vector<double> soft(model.cardinalities[0], 0.2);
+  soft[0] = 1;
+  const std::vector<Finding> findings = {{0, soft}, {extra, {0.5}}};
+  RunControl stopped;
+  stopped.request_stop();
+  EXPECT_THROW(network.marginals(findings, stopped), Error);
+  EXPECT_EQ(network.marginals({}).probabilities.values(), before.probabilities.values());
+  const NetworkAnswer soft_answer = network.marginals(findings);
+  EXPECT_NE(soft_answer.probabilities.values(), before.probabilities.values());
+  EXPECT_EQ(network.marginals({}).probabilities.values(), before.probabilities.values());
+}
+
 TEST(ExactNetwork, RefusesWhatItCannotHold) {
   const Model model = grid_ising(40, 40, false, 0.3, 0.1);
   ExactNetwork network(model, std::size_t{1} << 20);

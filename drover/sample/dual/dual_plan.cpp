@@ -23,8 +23,7 @@ EntryDual entry_dual(const Mixture& mixture) {
   dual.nats = std::max(std::abs(std::log(dual.first_gain)), std::abs(std::log(dual.second_gain)));
   for (std::size_t c = 0; c < 4; ++c) {
     const double total = 1 + first[c / 2] * second[c % 2];
-    dual.least_word[c] =
-        static_cast<std::uint32_t>(std::clamp(std::ceil(0x1p32 / total - 0.5), 0.0, 0x1p32 - 1));
+    dual.least_word[c] = static_cast<std::uint64_t>(std::ceil(0x1p32 / total - 0.5));
   }
   return dual;
 }
@@ -100,13 +99,14 @@ DualPlan make_dual_plan(const Graph& graph, double inverse_temperature) {
   }
   for (const ClusterBond& bond : cluster_bonds(graph)) {
     const double gain = inverse_temperature * bond.strength;
-    if (gain == 0) continue;
+    const double factor = std::exp(gain);
+    if (factor == 1) continue;  // it does nothing, though rounding left it something
     const std::uint32_t states = graph.cardinalities[bond.first];
     DualLink link{bond.first, bond.second};
     link.weight = 2 * std::abs(gain);
     link.is_bond = true;
     link.flip = bond.flip;
-    link.factor = std::exp(gain);
+    link.factor = factor;
     if (gain > 0) {
       link.law = bond_law(gain, 0, states);
     } else {

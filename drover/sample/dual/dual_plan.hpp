@@ -27,8 +27,8 @@ struct PlacedMixture {
 /// state of each variable.
 struct EntryDual {
   Value first, second;
-  /// One for random words from here on, by 2 [x_first = first] + [x_second = second].
-  std::array<std::uint32_t, 4> least_word;
+  /// One for random words from here on, by 2 [x_first = first] + [x_second = second]; 2^32: never.
+  std::array<std::uint64_t, 4> least_word;
   double first_gain, second_gain;
   double nats;  ///< the larger of the gains' absolute logarithms
 };

@@ -233,8 +233,10 @@ class Sweep {
       const EntryDual& entry = plan_.entries[e];
       nats += entry.nats;
       if (nats > most_nats) {
-        rescale(link.first);
-        rescale(link.second);
+        // Exactly one at the most: the method bears entries of up to 650 nats, more than are left above what
+        // rescale() leaves alone.
+        normalise(belief(link.first), graph_.cardinalities[link.first]);
+        normalise(belief(link.second), graph_.cardinalities[link.second]);
         nats = entry.nats;
       }
       uniforms_.seek(graph_.size() + plan_.links.size() + link.entry_site + e - link.entry_begin);

@@ -69,6 +69,8 @@ class GibbsSpinBytes {
                           SpinStorage storage = SpinStorage::chosen);
 
   std::size_t size() const { return bias_.size(); }
+  /// Whether a state that was read from somewhere is laid out as this kernel's are.
+  bool fits(const State& state) const { return state.states.size() == bytes_each() * size(); }
   std::uint32_t lanes() const { return 64; }
   std::size_t entry_count() const { return size(); }
 
