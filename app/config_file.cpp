@@ -45,6 +45,13 @@ void add(const std::string& path, std::string_view key, const toml::node& node, 
             fmt::format("option {}: expected a string, a number or true/false", name));
 }
 
+/// Whether a quote here begins no string, and what follows would be read as more of a word. Brackets may stand between.
+bool is_within_a_word(std::string_view text, std::size_t quote) {
+  const std::size_t before = text.substr(0, quote).find_last_not_of("[{");
+  return before != std::string_view::npos &&
+         std::string_view(" \t\r\n=,.\"'").find(text[before]) == std::string_view::npos;
+}
+
 /// Raises bad_data for characters beyond ASCII that stand neither in a string nor in a comment, where TOML has no
 /// use for them: toml++ 3.3 leaves its defined behaviour at some of them.
 void refuse_stray_characters(const std::string& text, const std::string& path) {
@@ -64,6 +71,8 @@ void refuse_stray_characters(const std::string& text, const std::string& path) {
         fail_at({path, line, column}, "characters beyond ASCII stand in quotes or in comments only");
       for (const std::string_view mark : {"\"\"\"", "'''", "\"", "'", "#"})
         if (rest.starts_with(mark)) {
+          if (mark != "#" && is_within_a_word(text, at))
+            fail_at({path, line, column}, "expected a separator before the quote");
           end = mark;
           at += mark.size() - 1;
           column += mark.size() - 1;

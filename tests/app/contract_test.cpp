@@ -213,6 +213,14 @@ TEST(Contract, ConfigFilesGiveWayToTheCommandLine) {
   expect_error("marginals " + grid() + " --config " + folder.write("odd.toml", "sed = 1\n"), 64, "--seed");
   expect_error("marginals " + grid() + " --config " + folder.write("section.toml", "[marginalz]\nseed = 1\n"),
                65, "section.toml:1");
+  // Whatever stands where TOML knows nothing beyond ASCII, or seems to be quoted and is not, is named by place.
+  for (const std::string text :
+       {"seed = 3\xc2\xa1\n", "seed = 3[\"a\xce\xbf\"]\n", "seed = 3{\"\xef\xba\xbf\"\n"})
+    expect_error("marginals " + grid() + " --config " + folder.write("stray.toml", text), 65,
+                 "stray.toml:1:");
+  const std::string fine = folder.write(
+      "fine.toml", "method = 'gibbs' # \xc2\xa1\n[marginals]\n\"sweeps\" = 5\nquery = \"x0\"\n");
+  EXPECT_EQ(drover_command("marginals " + grid() + " --json --config " + fine).json()["sweeps"], 5);
 }
 
 TEST(Contract, JsonIsAllThatIsPrinted) {
