@@ -219,7 +219,7 @@ TEST(Contract, ConfigFilesGiveWayToTheCommandLine) {
     expect_error("marginals " + grid() + " --config " + folder.write("stray.toml", text), 65,
                  "stray.toml:1:");
   const std::string fine = folder.write(
-      "fine.toml", "method = 'gibbs' # \xc2\xa1\n[marginals]\n\"sweeps\" = 5\nquery = \"x0\"\n");
+      "fine.toml", "method = 'gibbs' # \xc2\xa1\n[marginals]\n\"sweeps\" = 5\nquery = \"0\"\n");
   EXPECT_EQ(drover_command("marginals " + grid() + " --json --config " + fine).json()["sweeps"], 5);
 }
 
