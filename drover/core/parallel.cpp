@@ -84,16 +84,6 @@ void run(const IndexRange& range, Body<void> body) {
   });
 }
 
-double sum(const IndexRange& range, Body<double> body) {
-  const LoopOrder loop;
-  return tbb::parallel_deterministic_reduce(
-      blocks_of(range), 0.0,
-      [&](const Blocks& block, double before) {
-        return before + loop.block([&] { return body.call(body.captured, range_of(block)); });
-      },
-      std::plus<>());
-}
-
 double largest(const IndexRange& range, double least, Body<double> body) {
   const LoopOrder loop;
   return tbb::parallel_reduce(

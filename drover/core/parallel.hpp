@@ -47,7 +47,6 @@ Body<Result> body_of(const F& f) {
 }
 
 void run(const IndexRange& range, Body<void> body);
-double sum(const IndexRange& range, Body<double> body);
 double largest(const IndexRange& range, double least, Body<double> body);
 
 /// parallel_collect() without its types.
@@ -87,12 +86,6 @@ void parallel_blocks(std::size_t count, std::size_t grain, const F& body) {
     const std::size_t begin = block * grain;
     body(begin, count - begin < grain ? count : begin + grain);
   });
-}
-
-/// The sum of body(block), always cut and added in the same order.
-template <class F>
-double parallel_sum(const IndexRange& range, const F& body) {
-  return parallel_detail::sum(range, parallel_detail::body_of<double>(body));
 }
 
 /// add(block, result) into results that begin as Result(), and join(result, other) until one is left: always cut and put

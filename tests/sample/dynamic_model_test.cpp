@@ -452,6 +452,28 @@ TEST(DynamicModel, MarginalsOfManyStatesFollowTheModel) {
   }
 }
 
+// After one sweep the 64 chains of a variable that is tied to another have conditionals of nearly 0 or 1, of which the
+// standard error is known: sqrt(p (1 - p) / 63).
+TEST(DynamicModel, StandardErrorsOfManyStatesAreThoseOfTheChains) {
+  DynamicModel dynamic(3, 1000);
+  const std::vector<double> unary(3, 0.0);
+  const Id first = dynamic.add_variable(unary), second = dynamic.add_variable(unary);
+  dynamic.add_potts(first, second, 40);
+  int told = 0;
+  for (int round = 0; round < 4; ++round) {
+    for (int sweep = 0; sweep < 3; ++sweep) dynamic.sweep();
+    dynamic.forget();
+    dynamic.sweep();
+    for (Value k = 0; k < 3; ++k) {
+      const DynamicModel::Estimate found = dynamic.marginal(second, k);
+      const double expected = std::sqrt(found.probability * (1 - found.probability) / 63);
+      EXPECT_NEAR(found.standard_error, expected, 1e-4);
+      told += expected > 0.01 ? 1 : 0;
+    }
+  }
+  EXPECT_GT(told, 0);
+}
+
 TEST(DynamicModel, MarginalsFollowTheModel) {
   for (std::uint64_t seed = 0; seed < 8; ++seed) {
     DynamicModel dynamic(seed, 300);

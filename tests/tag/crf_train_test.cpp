@@ -103,6 +103,7 @@ TEST(CrfObjective, SharedRowsAreTheSameModel) {
   const TaggedText text = generate_tagged_text(200, 3);
   CrfTrainSummary summary;
   const Crf crf = train(text, {.iterations = 15, .tolerance = 0}, summary);
+  EXPECT_GE(summary.evaluations, summary.iterations);  // each step looks at the gradient once at least
   EXPECT_LT(summary.rows, summary.features);
   double squares = 0;
   crf.row_of_feature.for_each([&](std::uint64_t, std::uint32_t row) {

@@ -396,6 +396,33 @@ TEST(Tasks, ApproximationsAreNeverCalledTrustworthy) {
   }
 }
 
+TEST(Tasks, SweepsOfDualMeanFieldAreThoseOfBothStages) {
+  InferenceOptions options;
+  options.method = "primal-dual-mean-field";
+  options.chains.count = 1;
+  const Marginals answer = marginals(grid_ising(4, 4, false, 0.4, 0.1), options);
+  const auto count = [&](std::string_view name) {
+    const Detail* detail = answer.provenance.details.find(name);
+    return detail == nullptr ? 0 : std::get<std::int64_t>(detail->value());
+  };
+  EXPECT_GT(count("dual_iterations"), 0);
+  EXPECT_GT(count("finish_iterations"), 0);
+  EXPECT_EQ(static_cast<std::int64_t>(answer.sweeps), count("dual_iterations") + count("finish_iterations"));
+}
+
+// A state more is not another model to wait for: small ones of eight states have the sweeps of small ones of two.
+TEST(Tasks, SmallModelsOfManyStatesHaveAllUsualSweeps) {
+  InferenceOptions options;
+  options.method = "gibbs";
+  options.chains.count = 4;
+  const auto sweeps = [&](std::uint32_t states) {
+    return marginals(potts(grid_edges(4, 4, false), states, Draw::constant(0.3), Draw::constant(0), 1),
+                     options)
+        .sweeps;
+  };
+  EXPECT_EQ(sweeps(8), sweeps(2));
+}
+
 // Exact draws come in blocks of at most 1024.
 TEST(Tasks, ExactDrawsAreAsManyAsAskedFor) {
   const Model model = grid_ising(3, 3, false, 0.4, 0.2);
