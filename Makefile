@@ -8,7 +8,7 @@ BATCHES ?= ON
 CONFIGURE := cmake -DDROVER_BATCHES=$(BATCHES) --preset
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-test setup-bench build run python mpi reference test quick-test simd fuzz differential mutants bench install deb dist format tidy sanitize clean
+.PHONY: help setup setup-test setup-bench build run python mpi reference test quick-test simd aarch64 fuzz differential mutants bench install deb dist format tidy sanitize clean
 
 help: ## show this list
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -58,6 +58,10 @@ simd: setup-test ## run what has vector kernels as on machines with AVX2 and wit
 	  echo "$$level $$part"; tests/with_simd $$level $(DROVER) build/bin/test_$$part --gtest_brief=1 || [ $$? = 77 ] || exit 1; \
 	done; done
 	@tests/same_bits $(DROVER) || [ $$? = 77 ]
+
+aarch64: build ## compile the command for 64-bit ARM in a Debian of its own, start it under qemu and compare its answers
+	@tools/setup aarch64
+	@tools/test_aarch64
 
 fuzz: setup-test ## hunt for faults in every reader for FUZZ_SECONDS each (default 60), anew each time
 	@$(CONFIGURE) fuzz > /dev/null

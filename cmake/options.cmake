@@ -43,6 +43,9 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64)$")
       target_link_options(drover_options INTERFACE -Wl,-z,${DROVER_X86_LEVEL})
     endif()
   endif()
+elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "^(aarch64|arm64)$")
+  # Vectors of a length that only the processor knows cannot stand in arrays, which kernels have.
+  target_compile_definitions(drover_options INTERFACE "HWY_DISABLED_TARGETS=(HWY_SVE|HWY_SVE2|HWY_SVE_256|HWY_SVE2_128)")
 endif()
 
 if(DROVER_SANITIZE)
