@@ -78,6 +78,11 @@ Outcome outcome(const K& kernel, const ChainOptions& options, const Ranks& ranks
   return result;
 }
 
+TEST(Ranks, NumbersOfOneProcessAreItsOwn) {
+  const std::vector<double> numbers = {1, 2.5, -3};
+  EXPECT_EQ(joined(one_process(), numbers), numbers);
+}
+
 TEST(SharedRun, ChainsOverRanksGiveTheBitsOfOneProcess) {
   for (std::uint32_t chains : {1U, 20U, 77U}) {
     const Graph graph = small_graph(chains);

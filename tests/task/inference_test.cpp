@@ -423,6 +423,32 @@ TEST(Tasks, SmallModelsOfManyStatesHaveAllUsualSweeps) {
   EXPECT_EQ(sweeps(8), sweeps(2));
 }
 
+TEST(Tasks, MoreClimbsFindBetterStates) {
+  int better = 0;
+  for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+    const Model model = ising(grid_edges(10, 10, false), Draw::normal(0, 1), Draw::constant(0), seed);
+    const auto score = [&](std::uint32_t climbs) {
+      InferenceOptions options;
+      options.method = "icm";
+      options.chains.count = climbs;
+      return best_state(model, options).log_score;
+    };
+    EXPECT_GE(score(64), score(2));
+    better += score(64) > score(2) ? 1 : 0;
+  }
+  EXPECT_GT(better, 0);  // they begin in different states
+}
+
+TEST(Tasks, BlockedGibbsTellsOfItsBlocks) {
+  InferenceOptions options;
+  options.method = "blocked-gibbs";
+  const Marginals answer =
+      marginals(ising(grid_edges(10, 1, false), Draw::constant(0.3), Draw::constant(0.1), 1), options);
+  const Detail* largest = answer.provenance.details.find("largest_block");
+  ASSERT_NE(largest, nullptr);
+  EXPECT_EQ(std::get<std::int64_t>(largest->value()), 10);  // a chain is one block
+}
+
 // Exact draws come in blocks of at most 1024.
 TEST(Tasks, ExactDrawsAreAsManyAsAskedFor) {
   const Model model = grid_ising(3, 3, false, 0.4, 0.2);
