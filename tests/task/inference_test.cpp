@@ -410,19 +410,6 @@ TEST(Tasks, SweepsOfDualMeanFieldAreThoseOfBothStages) {
   EXPECT_EQ(static_cast<std::int64_t>(answer.sweeps), count("dual_iterations") + count("finish_iterations"));
 }
 
-// A state more is not another model to wait for: small ones of eight states have the sweeps of small ones of two.
-TEST(Tasks, SmallModelsOfManyStatesHaveAllUsualSweeps) {
-  InferenceOptions options;
-  options.method = "gibbs";
-  options.chains.count = 4;
-  const auto sweeps = [&](std::uint32_t states) {
-    return marginals(potts(grid_edges(4, 4, false), states, Draw::constant(0.3), Draw::constant(0), 1),
-                     options)
-        .sweeps;
-  };
-  EXPECT_EQ(sweeps(8), sweeps(2));
-}
-
 TEST(Tasks, MoreClimbsFindBetterStates) {
   int better = 0;
   for (std::uint64_t seed = 1; seed <= 5; ++seed) {
