@@ -218,8 +218,8 @@ TEST(Contract, ConfigFilesGiveWayToTheCommandLine) {
        {"seed = 3\xc2\xa1\n", "seed = 3[\"a\xce\xbf\"]\n", "seed = 3{\"\xef\xba\xbf\"\n"})
     expect_error("marginals " + grid() + " --config " + folder.write("stray.toml", text), 65,
                  "stray.toml:1:");
-  const std::string fine = folder.write(
-      "fine.toml", "method = 'gibbs' # \xc2\xa1\n[marginals]\n\"sweeps\" = 5\nquery = \"0\"\n");
+  const std::string fine =
+      folder.write("fine.toml", "method = 'gibbs' # \xc2\xa1\n[marginals]\n\"sweeps\" = 5\nquery = \"0\"\n");
   EXPECT_EQ(drover_command("marginals " + grid() + " --json --config " + fine).json()["sweeps"], 5);
 }
 
@@ -292,11 +292,11 @@ TEST(Contract, AnEchoOfASignalIsNoSecondOne) {
   EXPECT_NE(read_whole(folder.file("out")).find("interrupted"), std::string::npos);
 }
 
-// The first anneal is far from its end.
+// The first anneal is far from its end. Its checkpoint, which will have whole anneals, is there a moment before it begins.
 TEST(Contract, AnInterruptedAnnealGivesItsState) {
   TemporaryFolder folder;
   EXPECT_EQ(once_it_runs("map " + grid() + " --json --method annealed-gibbs --sweeps 1000000000",
-                         "kill -INT $!", folder),
+                         "sleep 2; kill -INT $!", folder),
             0);
   const auto json = nlohmann::json::parse(read_whole(folder.file("out")));
   EXPECT_TRUE(json["log_score"].is_number());
