@@ -34,7 +34,7 @@ Loaded load(Question& question, const std::string& path) {
   question.options.observe = split_observations(question.observe);
   question.options.intervene = split_observations(question.intervene);
   for (const std::string& set : split_names(question.joint, ';'))
-    question.options.joint.push_back(split_names(set));
+    if (!set.empty()) question.options.joint.push_back(split_names(set));
   if (!question.query.empty()) loaded.query = parse_query(loaded.model, question.query);
   return loaded;
 }

@@ -10,6 +10,7 @@
 #include <unordered_map>
 
 #include "drover/io/factor_tables.hpp"
+#include "drover/io/network_cycle.hpp"
 #include "drover/io/number_text.hpp"
 #include "drover/io/table_store.hpp"
 
@@ -139,40 +140,13 @@ class BifReader {
   }
 
  private:
-  // A walk from child to parents that meets itself is a cycle. `next` is the parent to visit after this one.
   void check_acyclic() const {
-    enum class Mark : std::uint8_t { unseen, on_path, done };
-    struct Step {
-      VariableId variable;
-      std::size_t next = 0;
-    };
-    std::vector<Mark> marks(parents_.size(), Mark::unseen);
-    for (std::size_t start = 0; start < parents_.size(); ++start) {
-      if (marks[start] != Mark::unseen) continue;
-      std::vector<Step> path{{static_cast<VariableId>(start)}};
-      marks[start] = Mark::on_path;
-      while (!path.empty()) {
-        Step& step = path.back();
-        if (step.next == parents_[step.variable].size()) {
-          marks[step.variable] = Mark::done;
-          path.pop_back();
-          continue;
-        }
-        const VariableId parent = parents_[step.variable][step.next++];
-        if (marks[parent] == Mark::done) continue;
-        if (marks[parent] == Mark::unseen) {
-          marks[parent] = Mark::on_path;
-          path.push_back({parent});
-          continue;
-        }
-        std::string cycle = model_.variable_names[parent];
-        for (std::size_t k = path.size(); path[--k].variable != parent;)
-          cycle.insert(0, model_.variable_names[path[k].variable] + " <- ");
-        fail_at({source_.name(), declared_in_line_[parent]},
-                fmt::format("expected a network without cycles, found {} <- {}",
-                            model_.variable_names[parent], cycle));
-      }
-    }
+    const std::vector<VariableId> cycle = find_cycle(parents_);
+    if (cycle.empty()) return;
+    std::string text = model_.variable_names[cycle[0]];
+    for (std::size_t k = 1; k < cycle.size(); ++k) text += " <- " + model_.variable_names[cycle[k]];
+    fail_at({source_.name(), declared_in_line_[cycle[0]]},
+            fmt::format("expected a network without cycles, found {}", text));
   }
 
   void read_network() {

@@ -23,6 +23,8 @@ void write_machine(const std::string& path, const MachineFile& file) {
   archive.header["visible"] = machine.visible;
   archive.header["hidden"] = machine.hidden;
   archive.header["trained"] = nlohmann::ordered_json::parse(file.trained);
+  if (std::ranges::any_of(file.state_names, [](const auto& names) { return !names.empty(); }))
+    archive.header["states"] = file.state_names;
   archive.add("weights", machine.weights);
   archive.add("biases", machine.biases);
   archive.add("names", file.visible_names);
@@ -59,6 +61,15 @@ MachineFile read_machine(const std::string& path, const RunControl& control) {
   file.machine.biases = biases;
   file.trained = archive.member<nlohmann::ordered_json>("trained").dump();
   file.visible_names = archive.array<std::string>("names", visible);
+  if (archive.header.contains("states")) {
+    file.state_names = archive.member<std::vector<std::vector<std::string>>>("states");
+    const auto fits = [](const auto& names) {
+      return names.empty() || (names.size() == 2 && names[0] != names[1]);
+    };
+    if (file.state_names.size() != visible || !std::ranges::all_of(file.state_names, fits))
+      throw Error(ErrorKind::bad_data,
+                  path + ": expected two names of states for each visible variable, or none");
+  }
   return file;
 }
 
@@ -66,8 +77,21 @@ Model model_of(const MachineFile& file) {
   Model model = to_model(file.machine);
   if (!file.visible_names.empty()) {
     model.variable_names = file.visible_names;
+    // h0, h1, ..., or what none of the visible ones is called.
+    std::string prefix = "h";
+    const auto is_taken = [&] {
+      return std::ranges::any_of(file.visible_names, [&](const std::string& name) {
+        return name.starts_with(prefix) &&
+               name.find_first_not_of("0123456789", prefix.size()) == std::string::npos;
+      });
+    };
+    while (file.machine.hidden > 0 && is_taken()) prefix = prefix == "h" ? "hidden" : prefix + "_";
     for (std::uint32_t h = 0; h < file.machine.hidden; ++h)
-      model.variable_names.push_back("h" + std::to_string(h));
+      model.variable_names.push_back(prefix + std::to_string(h));
+  }
+  if (!file.state_names.empty()) {
+    model.state_names = file.state_names;
+    model.state_names.resize(model.variable_count());
   }
   const auto trained = nlohmann::json::parse(file.trained, nullptr, false);
   if (trained.is_object() && trained.contains("method") && trained["method"] == "pmp")

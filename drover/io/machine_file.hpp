@@ -15,7 +15,8 @@ namespace drover {
 struct MachineFile {
   BinaryMachine machine;
   std::vector<std::string> visible_names;
-  std::string trained = "{}";  ///< a JSON object
+  std::vector<std::vector<std::string>> state_names;  ///< of each visible variable; empty: 0 and 1
+  std::string trained = "{}";                         ///< a JSON object
 };
 
 void write_machine(const std::string& path, const MachineFile& file);

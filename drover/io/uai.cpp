@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "drover/io/factor_tables.hpp"
+#include "drover/io/network_cycle.hpp"
 #include "drover/io/number_text.hpp"
 #include "drover/io/table_store.hpp"
 
@@ -229,6 +230,22 @@ class UaiReader {
           fmt::format("expected one table per variable of a BAYES model, found none with variable {} "
                       "last (a MARKOV model may hold any factors)",
                       missing - seen.begin()));
+    check_acyclic();
+  }
+
+  void check_acyclic() const {
+    std::vector<std::vector<VariableId>> parents(model_.variable_count());
+    const auto add = [&](std::span<const VariableId> scope) {
+      parents[scope.back()].assign(scope.begin(), scope.end() - 1);
+    };
+    for (std::size_t f = 0; f < model_.tables.size(); ++f) add(model_.tables.scope(f));
+    for (std::size_t g = 0; g < model_.gates.size(); ++g) add(model_.gates.scope(g));
+    const std::vector<VariableId> cycle = find_cycle(parents);
+    if (cycle.empty()) return;
+    std::string text = std::to_string(cycle[0]);
+    for (std::size_t k = 1; k < cycle.size(); ++k) text += fmt::format(" <- {}", cycle[k]);
+    source_.fail(fmt::format(
+        "expected a BAYES model without cycles, found {} (a MARKOV model may hold any factors)", text));
   }
 
   enum class Kind : std::uint8_t { constant, unary, table, gate };

@@ -209,6 +209,7 @@ void find_others(const Problem& problem, const RunControl& control, BestStateRes
     control.report(
         {"other states", std::max(control.time_fraction(), std::min(1.0, work / all_work)), 0, 0, 0});
   }
+  if (search.found().empty()) return;
   result.optimal = search.proven();
   for (const BranchAndBound::Found& found : search.found())
     result.states.push_back({found.state, log_score(problem.graph(), found.state)});
@@ -243,6 +244,11 @@ BestStateResult best_one(const Problem& problem, const RunControl& control) {
   const Evidence decided = decided_by_roof_duality(problem, control);
   const Graph tables = problem.table_graph(decided);
   const MaximumReduction reduction(tables, {4, 64});
+  if (reduction.constant() == log_zero) {
+    find_supported_state(tables, problem.options().seed);  // says which factors leave nothing
+    throw Error(ErrorKind::bad_data,
+                "the model is impossible: Z = 0, every joint state has probability zero");
+  }
   std::vector<std::unique_ptr<PartSearch>> parts;
   for (const MaximumReduction::Part& part : reduction.parts())
     parts.push_back(std::make_unique<PartSearch>(part, problem));

@@ -45,6 +45,21 @@ void Gates::add_count(std::span<const VariableId> scope, std::uint32_t low_count
   add(GateKind::count, scope, nullptr, {}, 0, low_count, high_count);
 }
 
+void Gates::add_copy(const Gates& others, std::size_t gate) {
+  const std::size_t begin = others.scope_offsets[gate], end = others.scope_offsets[gate + 1];
+  const auto part = [&](const auto& from, auto& to) {
+    to.insert(to.end(), from.begin() + static_cast<std::ptrdiff_t>(begin),
+              from.begin() + static_cast<std::ptrdiff_t>(end));
+  };
+  part(others.scopes, scopes);
+  part(others.log_off, log_off);
+  scope_offsets.push_back(scopes.size());
+  kinds.push_back(others.kinds[gate]);
+  log_leak_off.push_back(others.log_leak_off[gate]);
+  low.push_back(others.low[gate]);
+  high.push_back(others.high[gate]);
+}
+
 double Gates::log_value(std::size_t gate, std::span<const Value> values) const {
   const std::size_t count = inputs(gate).size();
   std::size_t ones = 0;

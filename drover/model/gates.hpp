@@ -52,6 +52,8 @@ struct Gates {
   void add_noisy_or_on(std::span<const VariableId> inputs, std::span<const double> input_log_off,
                        double log_leak);
   void add_count(std::span<const VariableId> scope, std::uint32_t low_count, std::uint32_t high_count);
+  /// A gate of others as it is.
+  void add_copy(const Gates& others, std::size_t gate);
 
   /// The log factor at the values of its scope, in order.
   double log_value(std::size_t gate, std::span<const Value> values) const;

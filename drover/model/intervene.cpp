@@ -33,6 +33,9 @@ Model intervene(const Model& model, const Observations& set) {
     const auto scope = model.tables.scope(f);
     if (!is_set[scope.back()]) cut.tables.add_factor(scope, model.tables.table_of[f]);
   }
+  cut.gates = {};
+  for (std::size_t g = 0; g < model.gates.size(); ++g)
+    if (!model.gates.has_child(g) || !is_set[model.gates.child(g)]) cut.gates.add_copy(model.gates, g);
   for (std::size_t e = 0; e < set.size(); ++e) {
     std::vector<double> point(model.cardinalities[set.variables[e]], log_zero);
     point[set.values[e]] = 0;

@@ -142,15 +142,39 @@ void convert_labels(TaggedText& text, LabelScheme from, LabelScheme to) {
   text.labels = std::move(labels);
 }
 
+namespace {
+
+/// A token in the scheme BIO, whatever the scheme that was learnt: models in different ones are scored alike.
+struct TokenLabel {
+  std::string_view type;  ///< empty: in no entity
+  bool begins = false;
+  bool operator==(const TokenLabel&) const = default;
+};
+
+std::vector<TokenLabel> labels_of(std::span<const Entity> entities, std::size_t tokens) {
+  std::vector<TokenLabel> labels(tokens);
+  for (const Entity& entity : entities)
+    for (std::size_t t = entity.begin; t < entity.end; ++t) labels[t] = {entity.type, t == entity.begin};
+  return labels;
+}
+
+}  // namespace
+
 void EntityScore::add(std::span<const LabelId> truth, std::span<const std::string> truth_names,
                       std::span<const LabelId> found, std::span<const std::string> found_names,
                       LabelScheme scheme) {
   assert(truth.size() == found.size());
-  tokens += truth.size();
-  for (std::size_t t = 0; t < truth.size(); ++t)
-    tokens_right += truth_names[truth[t]] == found_names[found[t]];
   const std::vector<Entity> expected = read_entities(truth, truth_names, scheme);
   const std::vector<Entity> given = read_entities(found, found_names, scheme);
+  tokens += truth.size();
+  if (scheme == LabelScheme::raw) {
+    for (std::size_t t = 0; t < truth.size(); ++t)
+      tokens_right += truth_names[truth[t]] == found_names[found[t]] ? 1 : 0;
+  } else {
+    const std::vector<TokenLabel> wanted = labels_of(expected, truth.size()),
+                                  had = labels_of(given, truth.size());
+    for (std::size_t t = 0; t < truth.size(); ++t) tokens_right += wanted[t] == had[t] ? 1 : 0;
+  }
   const auto counts = [&](std::string_view type) -> EntityCounts& {
     const auto at = by_type.find(type);
     return at != by_type.end() ? at->second : by_type[std::string(type)];

@@ -240,12 +240,22 @@ bool is_shared(TrainMethod method) {
   return method == TrainMethod::gibbs || method == TrainMethod::gwg || method == TrainMethod::block_gibbs;
 }
 
+std::vector<std::vector<std::string>> words_of_states(const DataTable& table) {
+  std::vector<std::vector<std::string>> words(table.variables());
+  for (std::size_t v = 0; v < words.size() && v < table.state_names.size(); ++v)
+    if (table.cardinalities[v] == 2 && table.state_names[v].size() == 2 &&
+        table.state_names[v] != std::vector<std::string>{"0", "1"})
+      words[v] = table.state_names[v];
+  return words;
+}
+
 void learn_rows(const DataTable& table, const LearnOptions& options, const RunControl& control,
                 LearnResult& result) {
   const double start = control.seconds();
   check_rows(table);
   result.machine = make_machine(options, table.variables(), table.rows);
   result.names = table.names;
+  result.state_names = words_of_states(table);
   result.dropped_rows = table.dropped;
   const TrainChoice choice = choose_train_method(result.machine, options.method);
   result.method = choice.method;
@@ -379,6 +389,7 @@ MachineFile machine_file(const LearnResult& result) {
   MachineFile file;
   file.machine = result.machine;
   file.visible_names = result.names;
+  file.state_names = result.state_names;
   const Provenance& origin = result.provenance;
   JsonObject trained;
   trained.add("method", origin.method);
@@ -392,22 +403,30 @@ MachineFile machine_file(const LearnResult& result) {
   return file;
 }
 
+namespace {
+
+std::string log_mmd_text(double log_mmd) {
+  return std::isfinite(log_mmd) ? fmt::format("{:.2f}", log_mmd) : "none (MMD^2 is 0)";
+}
+
+}  // namespace
+
 Judgement judge(const LearnResult& result) {
   if (result.fit.diverged) return {Verdict::bad, "Learning went astray: " + result.fit.ended + "."};
-  if (!std::isfinite(result.log_mmd))
+  if (std::isnan(result.log_mmd))
     return {Verdict::caution,
             fmt::format("Ended: {}. Samples were not compared with the data.", result.fit.ended)};
   const std::string figures =
       (std::isfinite(result.log_likelihood)
            ? fmt::format("Log-likelihood of held-out rows {:.2f} each. ", result.log_likelihood)
            : "") +
-      fmt::format("Samples against {}: log MMD^2 {:.2f}",
-                  result.held_out_rows > 0 ? "held-out rows" : "the data", result.log_mmd);
-  if (!std::isfinite(result.log_mmd_of_data))
+      fmt::format("Samples against {}: log MMD^2 {}", result.held_out_rows > 0 ? "held-out rows" : "the data",
+                  log_mmd_text(result.log_mmd));
+  if (std::isnan(result.log_mmd_of_data))
     return {Verdict::caution, fmt::format("Ended: {}. {}.", result.fit.ended, figures)};
   const std::string compared =
-      fmt::format("{} and a distance of pairs of {:.2g}; halves of the data: {:.2f} and {:.2g}", figures,
-                  result.pair_distance, result.log_mmd_of_data, result.pair_distance_of_data);
+      fmt::format("{} and a distance of pairs of {:.2g}; halves of the data: {} and {:.2g}", figures,
+                  result.pair_distance, log_mmd_text(result.log_mmd_of_data), result.pair_distance_of_data);
   const double gap = result.training_log_likelihood - result.log_likelihood;
   if (gap > overfitting_gap * std::abs(result.log_likelihood))
     return {

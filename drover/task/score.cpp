@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <numeric>
 
@@ -22,14 +23,21 @@ namespace {
 constexpr std::uint32_t default_chains = 128;
 constexpr std::uint64_t default_steps = 10000;
 
-// The variable of every column: by name when all names are the model's, else in order.
+// The variable of every column: by name, or in order where no name is the model's.
 std::vector<VariableId> variables_of(const Model& model, const DataTable& data) {
   std::vector<VariableId> variables;
+  std::vector<std::string> unknown;
   for (const std::string& name : data.names) {
     const auto at = std::ranges::find(model.variable_names, name);
-    if (at == model.variable_names.end()) break;
-    variables.push_back(static_cast<VariableId>(at - model.variable_names.begin()));
+    if (at == model.variable_names.end())
+      unknown.push_back(name);
+    else
+      variables.push_back(static_cast<VariableId>(at - model.variable_names.begin()));
   }
+  if (!unknown.empty() && !variables.empty())
+    throw Error(
+        ErrorKind::bad_data,
+        fmt::format("{}: column {} is no variable of the model, though others are", data.source, unknown[0]));
   if (variables.size() < data.variables()) {
     variables.resize(data.variables());
     std::iota(variables.begin(), variables.end(), VariableId{0});
@@ -41,7 +49,15 @@ std::vector<VariableId> variables_of(const Model& model, const DataTable& data) 
   return variables;
 }
 
-// The state of the model that a state of a column is: by name where both have names, else by number.
+// The state that a text says by number; none: it is no number of a state.
+std::size_t state_number(const std::string& text, std::size_t none) {
+  std::size_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc() && end == text.data() + text.size() ? number : none;
+}
+
+// The state of the model that a state of a column is: by name where the model has names, or by a number that says one;
+// else by its number in the table.
 std::vector<Value> states_of(const Model& model, VariableId variable, const DataTable& data,
                              std::size_t column) {
   std::vector<Value> states;
@@ -51,11 +67,19 @@ std::vector<Value> states_of(const Model& model, VariableId variable, const Data
     if (named) {
       const auto& names = model.state_names[variable];
       const auto at = std::ranges::find(names, data.state_names[column][k]);
-      if (at != names.end()) state = static_cast<std::size_t>(at - names.begin());
+      state = at != names.end() ? static_cast<std::size_t>(at - names.begin())
+                                : state_number(data.state_names[column][k], names.size());
     } else if (k < data.state_names[column].size()) {
       const std::string& name =
           data.state_names[column][k];  // "0" and "1" of a column that has only one of them
-      if (name == "0" || name == "1") state = name == "1" ? 1 : 0;
+      if (name == "0" || name == "1")
+        state = name == "1" ? 1 : 0;
+      else if (data.cardinalities[column] == 1 && state_number(name, ~std::size_t{0}) == ~std::size_t{0})
+        throw Error(
+            ErrorKind::bad_data,
+            fmt::format(
+                "{}: column {} has the state {} alone, and the model does not know the names of its states",
+                data.source, data.names[column], name));
     }
     if (state >= model.cardinalities[variable])
       throw Error(

@@ -69,10 +69,29 @@ std::string strays_warning(const DetectedScheme& own, const std::string& file) {
                      choice_name(own.scheme));
 }
 
-std::uint64_t checksum_of(const TaggedText& text, const TaggedText& held_out) {
+void add_part(const TemplatePart& part, Checksum& sum) {
+  const std::int64_t numbers[] = {static_cast<std::int64_t>(part.attribute.kind), part.attribute.size,
+                                  part.offset};
+  sum.add(numbers, sizeof(numbers));
+}
+
+/// Of all that is learnt from: the files that options name may have changed since.
+std::uint64_t checksum_of(const TaggedText& text, const TaggedText& held_out,
+                          const FeatureTemplates& templates, const Gazetteers& gazetteers) {
   Checksum sum;
+  const auto add_text = [&](const std::string& one) { sum.add(one.c_str(), one.size() + 1); };
+  for (const auto& parts : templates.templates) {
+    const std::size_t count = parts.size();
+    sum.add(&count, sizeof(count));
+    for (const TemplatePart& part : parts) add_part(part, sum);
+  }
+  sum.add(&templates.label_bigrams, sizeof(templates.label_bigrams));
+  for (const std::string& name : gazetteers.names) add_text(name);
+  for (const std::string& entry : gazetteers.entries) add_text(entry);
+  sum.add(gazetteers.lists.data(), gazetteers.lists.size() * sizeof(std::uint32_t));
   for (const TaggedText* one : {&text, &held_out}) {
     sum.add(one->characters.data(), one->characters.size());
+    sum.add(one->field_end.data(), one->field_end.size() * sizeof(std::uint64_t));
     sum.add(one->labels.data(), one->labels.size() * sizeof(LabelId));
     sum.add(one->sentence_end.data(), one->sentence_end.size() * sizeof(std::uint32_t));
   }
@@ -234,7 +253,8 @@ Tagger train_tagger(TaggerTexts texts, const TrainTaggerOptions& options, const 
   tagger.tokens = text.tokens();
   tagger.held_out_tokens = held_out.tokens();
   const auto parts =
-      make_part_log(options.checkpoint, run_identity(provenance, checksum_of(text, held_out)), control);
+      make_part_log(options.checkpoint,
+                    run_identity(provenance, checksum_of(text, held_out, templates, gazetteers)), control);
   training.parts = parts.get();
   if (tagger.schemes.so_far) {
     tagger.crf = std::move(tagger.schemes.so_far->crf);

@@ -114,6 +114,23 @@ TEST_F(Tag, LabelsTextAndColumns) {
                   .contains("f1"));
 }
 
+// A checkpoint belongs to what stood in the files that options name, and not to their names.
+TEST_F(Tag, ACheckpointKnowsTemplatesAndLists) {
+  const std::string names = write("people.txt", "mary\njohn\n");
+  const std::string templates = write("t.txt", "word[0]\nword[-1]\ngazetteer[0]\nlabels\n");
+  const std::string line =
+      "tag train " + file("train.conll") + " --quiet --scheme iobes --iterations 4 --templates " + templates +
+      " --gazetteers people=" + names + " --out " + file("c.drv") + " --checkpoint " + file("c.state");
+  ASSERT_EQ(drover_command(line).exit_code, 0);
+  EXPECT_EQ(drover_command(line + " --resume").exit_code, 0);
+  write("people.txt", "mary\nanna\n");
+  expect_error(line + " --resume", 65, "another");
+  write("people.txt", "mary\njohn\n");
+  EXPECT_EQ(drover_command(line + " --resume").exit_code, 0);
+  write("t.txt", "word[0]\nword[1]\ngazetteer[0]\nlabels\n");
+  expect_error(line + " --resume", 65, "another");
+}
+
 TEST_F(Tag, TrainingOptions) {
   const std::string names = write("people.txt", "mary\njohn\nanna\n");
   const std::string templates = write("t.txt", "word[0]\nshape[0]\ngazetteer[0]\nlabels\n");

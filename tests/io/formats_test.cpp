@@ -38,6 +38,9 @@ TEST(Uai, BayesKeepsScopeOrder) {
   EXPECT_EQ(model.tables.scopes, (std::vector<VariableId>{1, 0}));
   expect_error([] { model_from("BAYES 2 2 2 1 1 1 2 0.5 0.5", ModelFormat::uai); }, ErrorKind::bad_data,
                {"variable 0", "BAYES"});
+  expect_error(
+      [] { model_from("BAYES 3 2 2 2 3 2 1 0 2 2 1 2 0 2 4 1 1 1 1 4 1 1 1 1 4 1 1 1 1", ModelFormat::uai); },
+      ErrorKind::bad_data, {"without cycles", "0 <- 1 <- 2 <- 0"});
   expect_error([] { model_from("BAYES 1 2 2 1 0 1 0 2 1 1 2 1 1", ModelFormat::uai); }, ErrorKind::bad_data,
                {"variable 0", "two"});
 }

@@ -129,6 +129,11 @@ TEST(Entities, Score) {
   EXPECT_EQ(s.by_type.at("ORG").right, 0U);
   EXPECT_EQ(s.tokens, 12U);
   EXPECT_EQ(s.tokens_right, 8U);
+  // Tokens are compared in one scheme, whatever the labels are in: what ends an entity does not count.
+  const EntityScore iobes =
+      score("S-PER O S-LOC O | B-PER E-PER", "B-PER O S-LOC S-LOC | B-PER I-PER", LabelScheme::iobes);
+  EXPECT_EQ(iobes.tokens_right, 5U);
+  EXPECT_EQ(score("PER PER O", "PER LOC O", LabelScheme::raw).tokens_right, 2U);
   // A careless I- counts as the same entity; sentences do not run into each other.
   EXPECT_DOUBLE_EQ(score("B-PER I-PER O", "I-PER I-PER O").all.f1(), 1);
   EXPECT_DOUBLE_EQ(score("B-PER | B-PER", "B-PER | I-PER").all.f1(), 1);

@@ -410,6 +410,32 @@ TEST(Tasks, SweepsOfDualMeanFieldAreThoseOfBothStages) {
   EXPECT_EQ(static_cast<std::int64_t>(answer.sweeps), count("dual_iterations") + count("finish_iterations"));
 }
 
+// Three variables of which each differs from each: elimination alone meets it, beside a part that is searched or not.
+TEST(Tasks, ThePortfolioNamesAnImpossibleModel) {
+  for (const bool alone : {true, false})
+    for (const std::uint32_t best : {1U, 2U}) {
+      Model model =
+          alone ? Model() : ising(grid_edges(8, 8, false), Draw::normal(0, 1), Draw::normal(0, 1), 1);
+      const auto first = static_cast<VariableId>(model.variable_count());
+      model.cardinalities.resize(first + 3, 2);
+      const double differ[4] = {log_zero, 0, 0, log_zero};
+      for (VariableId k = 0; k < 3; ++k) {
+        const VariableId pair[2] = {first + k, first + (k + 1) % 3};
+        model.tables.add(pair, differ);
+      }
+      InferenceOptions options;
+      options.method = "portfolio";
+      options.best = best;
+      try {
+        best_state(model, options);
+        ADD_FAILURE() << alone << ' ' << best;
+      } catch (const Error& error) {
+        EXPECT_EQ(error.kind(), ErrorKind::bad_data);
+        EXPECT_NE(std::string(error.what()).find("impossible"), std::string::npos) << error.what();
+      }
+    }
+}
+
 TEST(Tasks, MoreClimbsFindBetterStates) {
   int better = 0;
   for (std::uint64_t seed = 1; seed <= 5; ++seed) {

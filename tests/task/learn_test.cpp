@@ -129,6 +129,14 @@ TEST(LearnTask, AnUntrainedMachineIsNoGoodVerdict) {
   EXPECT_NE(page_of(astray, "{}").find("no longer finite"), std::string::npos);
 }
 
+// Samples that are the data, column for column, are as near to them as can be.
+TEST(LearnTask, NoDifferenceIsAComparisonToo) {
+  TextSource source("a,b\n" + std::string("1,0\n1,0\n1,0\n1,0\n1,0\n1,0\n"), "t.csv");
+  const LearnResult result = learn(parse_text_table(source), {.kind = MachineKind::ising});
+  EXPECT_EQ(result.log_mmd, -std::numeric_limits<double>::infinity());
+  EXPECT_EQ(judge(result).text.find("not compared"), std::string::npos) << judge(result).text;
+}
+
 TEST(LearnTask, HeldOutRowsAreNotLearntFrom) {
   const LearnResult result =
       learn(table(), {.kind = MachineKind::rbm, .hidden = 4, .iterations = 40, .held_out = 0.3});

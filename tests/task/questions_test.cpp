@@ -312,6 +312,33 @@ TEST(Questions, InterventionsCutTheArcsIntoAVariable) {
   }
 }
 
+// The conditional of a variable may be a gate: it is cut like a table.
+TEST(Questions, InterventionsCutGatesToo) {
+  Model network;
+  network.kind = ModelKind::bayes;
+  network.cardinalities.assign(4, 2);
+  const double first[2] = {std::log(0.6), std::log(0.4)}, second[2] = {std::log(0.7), std::log(0.3)};
+  network.unaries.add(0, first);
+  network.unaries.add(1, second);
+  const VariableId parents[2] = {0, 1}, either[2] = {0, 2};
+  const double off[2] = {std::log(0.3), std::log(0.2)};
+  network.gates.add_noisy_or(parents, 2, off, std::log(0.9));
+  network.gates.add_or(either, 3);
+  Model tables = network;  // the same with tables
+  tables.gates = {};
+  for (std::size_t g = 0; g < network.gates.size(); ++g)
+    tables.tables.add(network.gates.scope(g), network.gates.table(g));
+  for (const char* set : {"0", "2", "3"})
+    for (const char* value : {"0", "1"}) {
+      InferenceOptions options;
+      options.intervene = {{set, value}};
+      EXPECT_NEAR(log_z(network, options).log_z, 0, 1e-12) << set;
+      const Marginals answer = marginals(network, options), expected = marginals(tables, options);
+      for (VariableId v = 0; v < 4; ++v)
+        expect_near(answer.probabilities[v], expected.probabilities[v], 1e-12);
+    }
+}
+
 TEST(Questions, InterventionsNeedANetwork) {
   InferenceOptions options;
   options.intervene = {{"0", "1"}};

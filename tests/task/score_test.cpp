@@ -3,7 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <unistd.h>
+
 #include <cmath>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
@@ -118,6 +121,66 @@ TEST(Score, Refuses) {
   EXPECT_THROW(score(file, random_table(4, 3, 1)), Error);
   EXPECT_THROW(score(file, random_table(9, 3, 1)), Error);
   EXPECT_THROW(score(file, random_table(5, 0, 1)), Error);
+}
+
+// Columns and states are matched by name, and what has none of the model's is refused, not counted by its place.
+TEST(Score, NamesThatDoNotFitAreRefused) {
+  MachineFile file;
+  file.machine = complete_machine(MachineKind::ising, 2, 0);
+  file.machine.biases = {0.5F, -1.0F};
+  file.machine.weights = {0.7F};
+  file.visible_names = {"a", "b"};
+  file.state_names = {{"n", "y"}, {}};
+  const auto table = [](std::vector<std::string> names, std::vector<std::string> states) {
+    DataTable one;
+    one.names = std::move(names);
+    one.cardinalities.assign(2, 1);
+    one.cardinalities[1] = 2;
+    one.state_names = {std::move(states), {"0", "1"}};
+    one.cardinalities[0] = static_cast<std::uint32_t>(one.state_names[0].size());
+    one.rows = 2;
+    one.values = {0, 0, 0, 1};
+    one.source = "t";
+    return one;
+  };
+  // A word alone in its column is what the model calls so, whatever its number in the table.
+  const Model model = model_of(file);
+  const double y = score(file, table({"a", "b"}, {"y"}), {}).log_likelihood;
+  DataTable as_numbers = table({"a", "b"}, {"n", "y"});
+  as_numbers.values = {1, 0, 1, 1};
+  EXPECT_DOUBLE_EQ(y, mean_log_likelihood(model, as_numbers));
+  EXPECT_NE(y, score(file, table({"a", "b"}, {"n"}), {}).log_likelihood);
+  const auto refused = [&](const MachineFile& from, const DataTable& data, const char* part) {
+    try {
+      score(from, data, {});
+      FAIL() << part;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::bad_data);
+      EXPECT_NE(std::string(error.what()).find(part), std::string::npos) << error.what();
+    }
+  };
+  refused(file, table({"a", "b"}, {"Y"}), "has the state Y");
+  refused(file, table({"a", "c"}, {"y"}), "column c is no variable");
+  MachineFile unnamed = file;
+  unnamed.state_names.clear();
+  refused(unnamed, table({"a", "b"}, {"y"}), "does not know the names");
+}
+
+TEST(MachineFiles, KeepTheNamesOfStatesAndGiveHiddenUnitsTheirOwn) {
+  MachineFile file;
+  file.machine = random_rbm(2, 2, 0.3, 1);
+  file.visible_names = {"h0", "x"};
+  file.state_names = {{"no", "yes"}, {}};
+  const std::string path =
+      (std::filesystem::temp_directory_path() / ("drover-states-" + std::to_string(getpid()) + ".drv"))
+          .string();
+  write_machine(path, file);
+  const MachineFile again = read_machine(path);
+  std::filesystem::remove(path);
+  EXPECT_EQ(again.state_names, file.state_names);
+  const Model model = model_of(again);
+  EXPECT_EQ(model.variable_names, (std::vector<std::string>{"h0", "x", "hidden0", "hidden1"}));
+  EXPECT_EQ(model.state_names[0], (std::vector<std::string>{"no", "yes"}));
 }
 
 TEST(Score, TheOptionsThatRanAreStated) {
