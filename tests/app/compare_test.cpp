@@ -24,10 +24,17 @@ TEST(Compare, StatesAreMatchedByName) {
 TEST(Compare, ReadsEveryKindOfDraws) {
   TemporaryFolder folder;
   const std::string model = testing::model_path("grid-3x3.uai");
-  for (const char* name : {"a.npz", "a.csv", "a.nc"})
+  std::vector<std::string> others = {"a.csv"};
+#ifndef __SANITIZE_ADDRESS__
+  // The sanitizer of g++ 12 may hold its lock while another thread makes the process that writes NetCDF, which then waits for ever.
+  others.emplace_back("a.nc");
+#endif
+  std::vector<std::string> all = others;
+  all.emplace_back("a.npz");
+  for (const std::string& name : all)
     EXPECT_EQ(
         drover_command("sample " + model + " --samples 200 --quiet --out " + folder.file(name)).exit_code, 0);
-  for (const char* name : {"a.csv", "a.nc"}) {
+  for (const std::string& name : others) {
     const auto json =
         drover_command("compare " + folder.file("a.npz") + " " + folder.file(name) + " --json").json();
     EXPECT_EQ(json["pair_difference_rms"].get<double>(), 0) << name;
