@@ -14,6 +14,7 @@
 #include "drover/machine/rbm_likelihood.hpp"
 #include "drover/report/learn_page.hpp"
 #include "drover/task/inference.hpp"
+#include "drover/task/score.hpp"
 
 namespace drover {
 namespace {
@@ -127,6 +128,19 @@ TEST(LearnTask, AnUntrainedMachineIsNoGoodVerdict) {
   EXPECT_EQ(judge(astray).verdict, Verdict::bad);
   EXPECT_EQ(nlohmann::json::parse(to_json(astray).text())["verdict"], "bad");
   EXPECT_NE(page_of(astray, "{}").find("no longer finite"), std::string::npos);
+}
+
+TEST(LearnTask, TheWordsOfTheDataAreKept) {
+  TextSource source("b,c\nup,1\ndown,0\nup,1\nup,0\n", "t.csv");
+  const DataTable data = parse_text_table(source);
+  const MachineFile file = machine_file(learn(data, {.kind = MachineKind::ising}));
+  ASSERT_EQ(file.state_names.size(), 2U);
+  EXPECT_EQ(file.state_names[0], data.state_names[0]);
+  EXPECT_TRUE(file.state_names[1].empty());
+  // Rows of which a column has one word only are what they say.
+  TextSource likely("b,c\nup,1\nup,1\n", "likely.csv"), less("b,c\ndown,1\ndown,1\n", "less.csv");
+  EXPECT_GT(score(file, parse_text_table(likely), {}).log_likelihood,
+            score(file, parse_text_table(less), {}).log_likelihood);
 }
 
 // Samples that are the data, column for column, are as near to them as can be.
