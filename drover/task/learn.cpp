@@ -240,12 +240,15 @@ bool is_shared(TrainMethod method) {
   return method == TrainMethod::gibbs || method == TrainMethod::gwg || method == TrainMethod::block_gibbs;
 }
 
+// What the data call 0 and 1; of a column that has one word alone, what it is not is the other.
 std::vector<std::vector<std::string>> words_of_states(const DataTable& table) {
   std::vector<std::vector<std::string>> words(table.variables());
-  for (std::size_t v = 0; v < words.size() && v < table.state_names.size(); ++v)
-    if (table.cardinalities[v] == 2 && table.state_names[v].size() == 2 &&
-        table.state_names[v] != std::vector<std::string>{"0", "1"})
-      words[v] = table.state_names[v];
+  for (std::size_t v = 0; v < words.size() && v < table.state_names.size(); ++v) {
+    const std::vector<std::string>& names = table.state_names[v];
+    if (names.empty() || names[0] == "0" || names[0] == "1") continue;
+    if (table.cardinalities[v] == 2 && names.size() == 2) words[v] = names;
+    if (names.size() == 1) words[v] = {names[0], names[0] == "other" ? "another" : "other"};
+  }
   return words;
 }
 

@@ -131,16 +131,19 @@ TEST(LearnTask, AnUntrainedMachineIsNoGoodVerdict) {
 }
 
 TEST(LearnTask, TheWordsOfTheDataAreKept) {
-  TextSource source("b,c\nup,1\ndown,0\nup,1\nup,0\n", "t.csv");
-  const DataTable data = parse_text_table(source);
+  const DataOptions constant_too{.constant_columns = true};
+  TextSource source("a,b,c\nyes,up,1\nyes,down,0\nyes,up,1\nyes,up,0\n", "t.csv");
+  const DataTable data = parse_text_table(source, constant_too);
   const MachineFile file = machine_file(learn(data, {.kind = MachineKind::ising}));
-  ASSERT_EQ(file.state_names.size(), 2U);
-  EXPECT_EQ(file.state_names[0], data.state_names[0]);
-  EXPECT_TRUE(file.state_names[1].empty());
+  ASSERT_EQ(file.state_names.size(), 3U);
+  EXPECT_EQ(file.state_names[0], (std::vector<std::string>{"yes", "other"}));
+  EXPECT_EQ(file.state_names[1], data.state_names[1]);
+  EXPECT_TRUE(file.state_names[2].empty());
   // Rows of which a column has one word only are what they say.
-  TextSource likely("b,c\nup,1\nup,1\n", "likely.csv"), less("b,c\ndown,1\ndown,1\n", "less.csv");
-  EXPECT_GT(score(file, parse_text_table(likely), {}).log_likelihood,
-            score(file, parse_text_table(less), {}).log_likelihood);
+  TextSource likely("a,b,c\nyes,up,1\nyes,up,1\n", "likely.csv"),
+      less("a,b,c\nyes,down,1\nyes,down,1\n", "less.csv");
+  EXPECT_GT(score(file, parse_text_table(likely, constant_too), {}).log_likelihood,
+            score(file, parse_text_table(less, constant_too), {}).log_likelihood);
 }
 
 // Samples that are the data, column for column, are as near to them as can be.
