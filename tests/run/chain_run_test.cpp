@@ -134,7 +134,7 @@ TEST(ChainRun, ResumesBitForBit) {
 }
 
 TEST(ChainRun, RefusesStatesOfAnotherLayout) {
-  const SpinGraph graph = spin_graph(small_graph(3));
+  const SpinGraph graph = spin_graph(compile(grid_ising(4, 4, false, 0.3)));
   ChainOptions options = small_options();
   options.chains = 64;
   const GibbsSpinBytes bytes(graph, Scan::fixed, SpinStorage::bytes),
