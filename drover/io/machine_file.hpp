@@ -25,8 +25,8 @@ void write_machine(const std::string& path, const MachineFile& file);
 /// ends the run first.
 MachineFile read_machine(const std::string& path, const RunControl& control = no_control());
 
-/// As a model for inference and sampling: hidden variables are called h0, h1, ... (hidden0, ... where visible ones are); a warning says when it was
-/// trained with a sampler its parameters belong to.
+/// As a model for inference and sampling: hidden variables are called h0, h1, ... (hidden0, ... where visible ones are); a
+/// warning says when it was trained with a sampler its parameters belong to.
 Model model_of(const MachineFile& file);
 
 }  // namespace drover

@@ -63,7 +63,7 @@ struct LearnResult {
   Provenance provenance;  ///< its method is a TrainMethod
   BinaryMachine machine;
   std::vector<std::string> names;                     ///< of the visible variables
-  std::vector<std::vector<std::string>> state_names;  ///< of each that has words for both; empty: 0 and 1
+  std::vector<std::vector<std::string>> state_names;  ///< of each that is told by words; empty: 0 and 1
   TrainMethod method = TrainMethod::automatic;
   std::size_t rows = 0;  ///< learnt from
   std::size_t held_out_rows = 0;
